@@ -1,0 +1,54 @@
+# Every target can be repeated, asks nothing, and installs what it needs. `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.ONESHELL:
+
+VENV := .venv
+BIN := $(CURDIR)/$(VENV)/bin
+export PATH := $(BIN):$(PATH)
+
+.PHONY: help setup demo demo-clean check lint unit wheel molecule e2e bench test clean
+
+help: ## this list
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+setup: $(VENV)/.installed ## the Python environment and the packages that the lab needs
+	@lab/host-setup.sh
+
+$(VENV)/.installed: pyproject.toml
+	lab/python-env.sh $(VENV)
+	touch $@
+
+demo: setup ## three lab machines become one Kubernetes cluster
+	@lab/demo.sh
+
+demo-clean: ## remove everything that `make demo` made
+	@lab/demo-clean.sh
+
+check: $(VENV)/.installed lint unit ## lint and unit tests: the everyday loop
+
+lint: $(VENV)/.installed ## ruff, mypy, yamllint, ansible-lint
+	@ruff check .
+	ruff format --check .
+	mypy
+	yamllint --strict .
+	ansible-lint
+
+unit: $(VENV)/.installed ## unit tests
+	@pytest tests/unit -n 2
+
+molecule: setup ## each role on real lab nodes
+	@tests/molecule/run
+
+e2e: setup ## the promises of the README, on the lab
+	@pytest tests/e2e -v -rs
+
+bench: setup ## figures, not tests
+	@pytest tests/bench -s -p no:cacheprovider
+
+test: ## everything but bench
+	@tests/run
+
+clean: ## remove the Python environment and caches inside the checkout
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache dist

@@ -1,0 +1,44 @@
+"""The only place that knows where playbooks, roles, plugins, the sample inventory and the lab's recipes are.
+
+A wheel carries them in `edgectl/_content/`; a checkout (or an editable install) uses them in place.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from edgectl.errors import EdgectlError
+
+
+@cache
+def root() -> Path:
+    """The directory that holds ansible.cfg, playbooks/, roles/, plugins/, inventory/ and lab/."""
+    package = Path(__file__).resolve().parent
+    for candidate in (package / "_content", package.parent):
+        if (candidate / "ansible.cfg").is_file() and (candidate / "playbooks").is_dir():
+            return candidate
+    raise EdgectlError(
+        "edgectl's playbooks and roles are missing from this installation",
+        f"neither {package / '_content'} nor {package.parent} holds them",
+        "install edgectl again: pip install --force-reinstall edgectl",
+    )
+
+
+def playbook(name: str) -> Path:
+    """Path of a playbook by its verb: `playbook("bootstrap")`."""
+    return root() / "playbooks" / f"{name}.yml"
+
+
+def ansible_environment() -> dict[str, str]:
+    """Environment variables that make Ansible find our roles and plugins from any directory."""
+    base = root()
+    return {
+        "ANSIBLE_CONFIG": str(base / "ansible.cfg"),
+        "ANSIBLE_ROLES_PATH": str(base / "roles"),
+        "ANSIBLE_LIBRARY": str(base / "plugins" / "modules"),
+        "ANSIBLE_MODULE_UTILS": str(base / "plugins" / "module_utils"),
+        "ANSIBLE_FILTER_PLUGINS": str(base / "plugins" / "filter"),
+        "ANSIBLE_LOOKUP_PLUGINS": str(base / "plugins" / "lookup"),
+        "ANSIBLE_ACTION_PLUGINS": str(base / "plugins" / "action"),
+    }
