@@ -45,9 +45,12 @@ class Interrupted(EdgectlError):
     code = ExitCode.INTERRUPTED
 
 
-class Problems(UsageError):
+class Problems(EdgectlError):
     """Several problems found at once, each shown as a line of its own."""
 
     def __init__(self, problems: Sequence[EdgectlError]) -> None:
         super().__init__(f"{len(problems)} problems" if len(problems) != 1 else problems[0].what)
         self.problems = list(problems)
+        # What is wrong with the inventory comes first: until it is mended, the rest may look different.
+        codes = {problem.code for problem in problems}
+        self.code = ExitCode.USAGE if ExitCode.USAGE in codes else min(codes, default=ExitCode.FAILED)

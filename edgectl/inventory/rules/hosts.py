@@ -1,0 +1,113 @@
+"""Names and addresses of hosts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from ipaddress import ip_address
+
+from edgectl.errors import UsageError
+from edgectl.inventory.model import Host, Inventory
+
+DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+# Hosts behind different jump hosts may well have the same address.
+_WAY = ("ansible_ssh_common_args", "ansible_ssh_extra_args", "ansible_ssh_args")
+
+
+def problems(inventory: Inventory) -> Iterator[UsageError]:
+    """Each host has a name that Kubernetes accepts and an address of its own."""
+    for host in inventory.hosts:
+        if not DNS_LABEL.fullmatch(host.name):
+            yield _bad_name(inventory, host)
+        elif host.name in inventory.groups:
+            yield UsageError(
+                f"{host.place() or inventory.path}: {host.name} is the name of a host and of a group",
+                "Ansible cannot tell the two apart, and a play for one would run on the other",
+                "give the host another name",
+            )
+        yield from _bad_address(inventory, host)
+    yield from _duplicates(inventory)
+
+
+def _bad_name(inventory: Inventory, host: Host) -> UsageError:
+    place = host.place() or inventory.path
+    if _is_ip(host.name):
+        fix = f"name the machine and give its address: `nuc1: {{ansible_host: {host.name}}}`"
+    elif "." in host.name and DNS_LABEL.fullmatch(first := host.name.split(".")[0].lower()):
+        fix = f"call it {first} and give its address: `{first}: {{ansible_host: {host.name}}}`"
+    else:
+        label = re.sub(r"[^a-z0-9]+", "-", host.name.lower()).strip("-")[:63].strip("-")
+        fix = f"did you mean {label}?" if label else "give it another name"
+    return UsageError(
+        f"{place}: {host.name} cannot be the name of a node",
+        "allowed: lower-case letters, digits and hyphens, at most 63, starting and ending with a letter or digit",
+        fix,
+    )
+
+
+def _bad_address(inventory: Inventory, host: Host) -> Iterator[UsageError]:
+    address = host.option("ansible_host", None)
+    if address is None:
+        return
+    place = host.place("ansible_host") or host.place() or inventory.path
+    text = str(address)
+    if "@" in text:
+        user, _, rest = text.rpartition("@")
+        yield UsageError(
+            f"{place}: ansible_host of {host.name} is {text!r}, which names a user too",
+            "ansible_host holds the address alone",
+            f"write `ansible_host: {rest}` and `ansible_user: {user}`",
+        )
+    elif re.fullmatch(r"[^:]+:\d+", text):
+        rest, port = text.split(":")
+        yield UsageError(
+            f"{place}: ansible_host of {host.name} is {text!r}, which names a port too",
+            "ansible_host holds the address alone",
+            f"write `ansible_host: {rest}` and `ansible_port: {port}`",
+        )
+    elif re.fullmatch(r"[\d.]+", text) and not _is_ip(text):
+        yield UsageError(
+            f"{place}: ansible_host of {host.name} is {text!r}, which is no IP address",
+            "four numbers from 0 to 255 are wanted",
+            "correct the address, for example 192.168.1.11",
+        )
+
+
+def _duplicates(inventory: Inventory) -> Iterator[UsageError]:
+    first: dict[tuple[str, ...], Host] = {}
+    for host in inventory.hosts:
+        address = str(host.option("ansible_host", None) or host.name)
+        port = str(host.option("ansible_port", None) or 22)
+        key = (address, port, *(str(host.option(name, "")) for name in _WAY))
+        other = first.setdefault(key, host)
+        if other is not host:
+            yield UsageError(
+                f"{host.place('ansible_host') or inventory.path}: {host.name} has the address of {other.name}: "
+                f"{address} port {port}",
+                f"{other.name} is in {other.place('ansible_host') or other.place()}",
+                f"correct ansible_host of {host.name}, or remove one of the two",
+            )
+    yield from _duplicate_lan_addresses(inventory)
+
+
+def _duplicate_lan_addresses(inventory: Inventory) -> Iterator[UsageError]:
+    first: dict[str, Host] = {}
+    for host in inventory.hosts:
+        if "cluster_lan_address" not in host.variables:
+            continue
+        address = str(host.option("cluster_lan_address", ""))
+        other = first.setdefault(address, host)
+        if address and other is not host:
+            yield UsageError(
+                f"{host.place('cluster_lan_address') or inventory.path}: cluster_lan_address of {host.name} is that of "
+                f"{other.name}: {address}",
+                fix=f"set cluster_lan_address of {host.name} to its own address",
+            )
+
+
+def _is_ip(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,73 @@
+"""The state file `edgectl.state.yml`: read here, written only by the module `edgectl_state` on the controller."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from edgectl.errors import UsageError
+
+
+@dataclass(frozen=True)
+class HostState:
+    """What edgectl remembers about one host. A field is None as long as nothing is known."""
+
+    machine_id: str | None = None
+    wireguard_public_key: str | None = None
+    wireguard_address: str | None = None
+    pod_cidr: str | None = None
+    lan_address: str | None = None
+    ssh_host_keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ClusterState:
+    """What edgectl remembers about the cluster; `ca_hash` is known after its first start."""
+
+    name: str | None = None
+    ca_hash: str | None = None
+
+
+@dataclass(frozen=True)
+class StateFile:
+    """The whole file; empty before the first bootstrap."""
+
+    cluster: ClusterState = field(default_factory=ClusterState)
+    hosts: Mapping[str, HostState] = field(default_factory=dict)
+
+
+def read(file: Path) -> StateFile:
+    """Read the state file; one that does not exist is an empty one. Raises UsageError when it has been damaged."""
+    if not file.exists():
+        return StateFile()
+    try:
+        document = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+        everything = document.get("all") or {}
+        cluster = (everything.get("vars") or {}).get("edgectl_state_cluster") or {}
+        hosts = {
+            name: _host(body["edgectl_state"])
+            for name, body in (everything.get("hosts") or {}).items()
+            if body and "edgectl_state" in body
+        }
+        return StateFile(ClusterState(cluster.get("name"), cluster.get("ca_hash")), hosts)
+    except (yaml.YAMLError, AttributeError, TypeError, ValueError) as error:
+        raise UsageError(
+            f"{file}: the state file cannot be read",
+            "it has not the form that edgectl writes"
+            if isinstance(error, AttributeError)
+            else str(error).splitlines()[0],
+            f"edgectl alone writes this file; bring back its last version: git checkout -- {file}",
+        ) from error
+
+
+def _host(body: object) -> HostState:
+    if not isinstance(body, Mapping):
+        raise ValueError(f"edgectl_state is no mapping: {body!r}")  # noqa: TRY004 - a value of the file, not of ours
+    known = {name: body.get(name) for name in HostState.__dataclass_fields__ if name != "ssh_host_keys"}
+    for name, value in known.items():
+        if value is not None and not isinstance(value, str):
+            raise ValueError(f"{name} must be text, not {value!r}")
+    return HostState(**known, ssh_host_keys=tuple(body.get("ssh_host_keys") or ()))
