@@ -14,7 +14,7 @@ help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 setup: $(VENV)/.installed ## the Python environment and the packages that the lab needs
-	@lab/host-setup.sh
+	@edgectl lab setup
 
 $(VENV)/.installed: pyproject.toml
 	lab/python-env.sh $(VENV)

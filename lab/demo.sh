@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What `make demo` runs after `make setup`: the lab, then one cluster out of it. Repeating it takes seconds.
 set -euo pipefail
-inventory=$(edgectl lab up --print-inventory)
+edgectl lab up
+inventory=$(edgectl lab status --name lab --json | python -c 'import json, sys; print(json.load(sys.stdin)["labs"][0]["inventory"])')
 edgectl bootstrap "$inventory" --yes
 cat <<END
 

@@ -1,0 +1,121 @@
+"""Snapshots to compare: of the machine under the lab, and of a node's own system."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.e2e.cluster import Cluster
+
+# Counters, random numbers and per-interface settings: they differ between two readings of an idle machine.
+VOLATILE = re.compile(
+    r"^(kernel/(random|ns_last_pid|pty/nr|perf_|sched_domain|seccomp/)|fs/(dentry-state|file-nr|inode-|aio-nr|quota|mqueue)"
+    r"|kernel/(sem_next_id|shm_next_id|msg_next_id|tainted|bootloader)|vm/(stat_refresh|compact_memory|drop_caches)"
+    r"|net/ipv[46]/(conf|neigh)/|net/netfilter/nf_conntrack_(count|buckets)|net/mptcp|sunrpc|user/)"
+)
+
+
+@dataclass(frozen=True)
+class State:
+    """The parts of a machine that a lab must leave alone."""
+
+    swap: str
+    modules: frozenset[str]
+    sysctls: dict[str, str]
+    podman: str
+    firewall: str
+    links: frozenset[str]
+
+
+def state() -> State:
+    return State(
+        swap="\n".join(line.split()[0] for line in Path("/proc/swaps").read_text().splitlines()[1:]),
+        modules=frozenset(line.split()[0] for line in Path("/proc/modules").read_text().splitlines())
+        if Path("/proc/modules").exists()
+        else frozenset(),
+        sysctls=_sysctls(),
+        podman=_output(["podman", "ps", "-a", "--format", "{{.Names}}"])
+        + _output(["podman", "network", "ls", "--format", "{{.Name}}"])
+        + _output(["podman", "volume", "ls", "-q"]),
+        firewall=_rules(_output(["iptables-save"])),
+        links=frozenset(re.findall(r"^\d+: ([^:@]+)", _output(["ip", "-o", "link"]), re.M)),
+    )
+
+
+def _sysctls() -> dict[str, str]:
+    values = {}
+    base = Path("/proc/sys")
+    for path in base.rglob("*"):
+        name = str(path.relative_to(base))
+        if VOLATILE.match(name) or not path.is_file():
+            continue
+        try:
+            values[name] = path.read_text().strip()
+        except (OSError, UnicodeDecodeError):
+            continue
+    return values
+
+
+def _output(command: list[str]) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+
+
+def _rules(text: str) -> str:
+    """The rules of an iptables-save, without counters, comments and tables that hold no rule at all."""
+    tables = []
+    for table in re.findall(r"^\*(\w+)\n(.*?)^COMMIT", text, re.M | re.S):
+        lines = [re.sub(r" \[\d+:\d+\]", "", line) for line in table[1].splitlines() if not line.startswith("#")]
+        custom = [line for line in lines if line.startswith("-A") or (line.startswith(":") and " - " in f"{line} ")]
+        policies = [line for line in lines if re.match(r":\w+ DROP", line)]
+        if custom or policies:
+            tables.append("\n".join([f"*{table[0]}", *sorted(policies), *sorted(custom)]))
+    return "\n".join(sorted(tables))
+
+
+@dataclass(frozen=True)
+class NodeState:
+    """The parts of a node that `edgectl reset` must bring back to what they were."""
+
+    links: frozenset[str]
+    firewall: str
+    units: frozenset[str]
+    packages: frozenset[str]
+    files: dict[str, str]
+
+
+# Written by the system itself while packages come and go, or on every boot.
+UNTRACKED = (
+    "/etc/ld.so.cache",
+    "/etc/mtab",
+    "/etc/.pwd.lock",
+    "/etc/*-",
+    "/etc/hostname",
+    "/etc/resolv.conf",
+)
+
+
+def node_state(cluster: Cluster, node: str) -> NodeState:
+    prune = " ".join(f"! -path '{path}'" for path in UNTRACKED)
+    files = cluster.ssh(
+        node,
+        "find /etc /usr/local /opt /root -xdev -type f "
+        f"{prune} -exec sha256sum {{}} + ; find /etc /usr/local /opt -xdev -type l {prune} -printf '%l  %p\\n';"
+        "ls -d /var/lib/* | sed 's/^/dir  /'",
+    )
+    return NodeState(
+        links=frozenset(re.findall(r"^\d+: ([^:@]+)", cluster.ssh(node, "ip -o link"), re.M)),
+        firewall=_rules(cluster.ssh(node, "iptables-save 2>/dev/null; iptables-legacy-save 2>/dev/null || true")),
+        units=frozenset(
+            cluster.ssh(node, "systemctl list-unit-files --state=enabled --no-legend | awk '{print $1}'").split()
+        ),
+        packages=frozenset(
+            cluster.ssh(
+                node, "dpkg-query -W -f '${Package} ${Status}\\n' | sed -n 's/ install ok installed//p'"
+            ).split()
+        ),
+        files={path: digest for digest, path in (line.split("  ", 1) for line in files.splitlines() if "  " in line)},
+    )

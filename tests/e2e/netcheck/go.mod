@@ -1,0 +1,3 @@
+module edgectl.example/netcheck
+
+go 1.24

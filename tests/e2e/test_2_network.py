@@ -1,0 +1,174 @@
+"""Pods talk across nodes through the tunnel, and only through it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e import netcheck_image
+from tests.e2e.cluster import EDGECTL, Cluster, run, wait_for
+
+MARKER = "edgectl-marker-7c1d0e55"
+# Writes every frame of eth0 to a file for some seconds, with nothing but Python on the node.
+CAPTURE = """
+import socket, sys, time
+link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.ntohs(3))
+link.bind(("eth0", 0))
+link.settimeout(0.2)
+end = time.time() + float(sys.argv[1])
+with open("/run/capture", "wb") as out:
+    open("/run/capture.started", "w").close()
+    while time.time() < end:
+        try:
+            out.write(link.recv(65535))
+        except socket.timeout:
+            pass
+"""
+
+
+@pytest.fixture(scope="module")
+def pods(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """One netcheck pod on each node and a service in front of that on orin1; returns node to pod address."""
+    archive = netcheck_image.build(tmp_path_factory.mktemp("netcheck"))
+    for node in ("nuc1", "nuc2", "orin1"):
+        _copy(cluster, node, archive)
+        cluster.ssh(node, "ctr -n k8s.io images import /tmp/netcheck.tar && rm /tmp/netcheck.tar")
+        cluster.kubectl("delete", "pod", f"net-{node}", "--ignore-not-found", "--wait=false", "--grace-period=0")
+    wait_for("old pods to go", lambda: not cluster.get("pods", "-n", "default")["items"])
+    for node in ("nuc1", "nuc2", "orin1"):
+        overrides = {"spec": {"nodeName": node, "terminationGracePeriodSeconds": 0}}
+        cluster.kubectl(
+            "run", f"net-{node}", f"--image={netcheck_image.IMAGE}", "--image-pull-policy=Never", f"--labels=on={node}",
+            f"--overrides={json.dumps(overrides)}",
+        )  # fmt: skip
+    cluster.kubectl("create", "service", "clusterip", "orin", "--tcp=80:8080")
+    cluster.kubectl("patch", "service", "orin", "-p", json.dumps({"spec": {"selector": {"on": "orin1", "app": None}}}))
+    yield wait_for("the pods to run", lambda: _addresses(cluster))
+    cluster.kubectl("delete", "service", "orin")
+    cluster.kubectl("delete", "pod", "net-nuc1", "net-nuc2", "net-orin1", "--grace-period=0")
+
+
+def _copy(cluster: Cluster, node: str, file: Path) -> None:
+    with file.open("rb") as stream:
+        import subprocess
+
+        subprocess.run(
+            [EDGECTL, "lab", "ssh", "--name", cluster.lab, node, "--", f"cat > /tmp/{file.name}"],
+            stdin=stream,
+            check=True,
+            timeout=120,
+        )
+
+
+def _addresses(cluster: Cluster) -> dict[str, str] | None:
+    items = cluster.get("pods", "-n", "default")["items"]
+    if len(items) < 3 or any(pod["status"]["phase"] != "Running" for pod in items):
+        return None
+    return {pod["spec"]["nodeName"]: pod["status"]["podIP"] for pod in items}
+
+
+def get(cluster: Cluster, node: str, url: str) -> str:
+    """Fetch a URL from inside the pod on that node."""
+    return cluster.kubectl("exec", f"net-{node}", "--", "/netcheck", "get", url)
+
+
+def test_pods_on_different_nodes_reach_each_other_by_address_and_nobody_translates_it(
+    cluster: Cluster, pods: dict[str, str]
+) -> None:
+    for source in pods:
+        for target in pods:
+            if source != target:
+                answer = get(cluster, source, f"http://{pods[target]}:8080/")
+                assert f"from={pods[source]} " in answer, (source, target)
+
+
+def test_a_service_name_resolves_and_answers_on_every_node(cluster: Cluster, pods: dict[str, str]) -> None:
+    for source in pods:
+        assert "path=/by-name" in get(cluster, source, "http://orin.default.svc.cluster.local/by-name")
+
+
+def test_pod_traffic_goes_through_wireguard_on_both_ends(cluster: Cluster, pods: dict[str, str]) -> None:
+    public = {node: cluster.ssh(node, "wg show wg0 public-key").strip() for node in ("nuc2", "orin1")}
+    before = {node: cluster.tunnel_bytes(node) for node in public}
+    for _ in range(20):
+        get(cluster, "nuc2", f"http://{pods['orin1']}:8080/{'x' * 900}")
+    after = {node: cluster.tunnel_bytes(node) for node in public}
+    for node, peer in (("nuc2", "orin1"), ("orin1", "nuc2")):
+        assert after[node][public[peer]] - before[node][public[peer]] > 20 * 1800, (node, before, after)
+
+
+def test_a_capture_on_the_lan_shows_pod_traffic_only_when_the_tunnel_is_off(
+    cluster: Cluster, pods: dict[str, str]
+) -> None:
+    url = f"http://{pods['orin1']}:8080/{MARKER}"
+    assert MARKER.encode() not in capture(cluster, "nuc2", lambda: get_on_node(cluster, "nuc2", url))
+    pod_cidr = {n["metadata"]["name"]: n["spec"]["podCIDR"] for n in cluster.get("nodes")["items"]}
+    lan = {node: cluster.lan_address(node) for node in ("nuc2", "orin1")}
+    try:
+        for node, peer in (("nuc2", "orin1"), ("orin1", "nuc2")):
+            cluster.ssh(node, "systemctl stop edgectl-wireguard-watch@wg0 wg-quick@wg0")
+            cluster.ssh(node, f"ip route replace {pod_cidr[peer]} via {lan[peer]} dev eth0")
+        assert MARKER.encode() in capture(cluster, "nuc2", lambda: get_on_node(cluster, "nuc2", url))
+    finally:
+        for node, peer in (("nuc2", "orin1"), ("orin1", "nuc2")):
+            cluster.ssh(node, f"ip route del {pod_cidr[peer]} via {lan[peer]} dev eth0", check=False)
+            cluster.ssh(node, "systemctl start wg-quick@wg0 edgectl-wireguard-watch@wg0")
+    wait_for("three Ready nodes", lambda: len(cluster.ready()) == 3)
+
+
+def get_on_node(cluster: Cluster, node: str, url: str) -> str:
+    """The same request, started on the node itself in the pod's network: needs no API server on the way."""
+    return cluster.ssh(
+        node,
+        "pid=$(pgrep -xo netcheck); for i in 1 2 3 4 5 6 7 8 9 10; do "
+        f"timeout 10 nsenter -t $pid -n python3 -c 'import urllib.request as u; print(u.urlopen({url!r}).read())' "
+        "&& exit 0; sleep 1; done; exit 1".replace("'", '"').replace(f'"{url}"', f"'{url}'"),
+    )
+
+
+def capture(cluster: Cluster, node: str, traffic: object) -> bytes:
+    """All frames that crossed the node's LAN interface while the traffic ran."""
+    cluster.ssh(node, f"rm -f /run/capture*; printf %s {shlex.quote(CAPTURE)} > /run/capture.py")
+    cluster.ssh(node, "systemd-run --quiet --unit edgectl-test-capture python3 /run/capture.py 15")
+    wait_for("the capture to start", lambda: cluster.ssh(node, "ls /run/capture.started"), 10, 0.2)
+    assert callable(traffic)
+    assert MARKER in traffic()
+    wait_for(
+        "the capture to end",
+        lambda: "inactive" in cluster.ssh(node, "systemctl is-active edgectl-test-capture || true"),
+        30,
+    )
+    import base64
+
+    return base64.b64decode(cluster.ssh(node, "base64 -w0 /run/capture; rm -f /run/capture*"))
+
+
+def test_a_pod_reaches_a_lan_host_that_has_no_route_to_pods(cluster: Cluster, pods: dict[str, str]) -> None:
+    outside = cluster.lan_address("nuc3")
+    assert "10.244." not in cluster.ssh("nuc3", "ip route")
+    cluster.ssh("nuc3", "systemd-run --quiet --unit edgectl-test-web python3 -m http.server 8099 --directory /run")
+    try:
+        wait_for("the web server", lambda: "LISTEN" in cluster.ssh("nuc3", "ss -Hltn 'sport = 8099'"), 10)
+        assert "Directory listing" in get(cluster, "nuc2", f"http://{outside}:8099/")
+        assert "Directory listing" in get(cluster, "orin1", f"http://{outside}:8099/")
+    finally:
+        cluster.ssh("nuc3", "systemctl stop edgectl-test-web")
+
+
+def test_a_lan_host_gets_nothing_through_a_node_into_the_tunnel(cluster: Cluster, pods: dict[str, str]) -> None:
+    via = cluster.lan_address("nuc2")
+    tunnel = cluster.ready()["orin1"]
+    cluster.ssh("nuc3", f"ip route add {tunnel}/32 via {via} && ip route add {pods['orin1']}/32 via {via}")
+    try:
+        for target in (tunnel, pods["orin1"]):
+            result = run(
+                [EDGECTL, "lab", "ssh", "--name", cluster.lab, "nuc3", "--", "ping", "-c", "2", "-W", "2", target],
+                check=False,
+            )
+            assert result.returncode != 0, f"{target} answered a LAN host through nuc2"
+    finally:
+        cluster.ssh("nuc3", f"ip route del {tunnel}/32; ip route del {pods['orin1']}/32")

@@ -1,0 +1,51 @@
+"""A new worker joins with `--limit`: its peers learn of it, and nothing restarts elsewhere."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import time
+
+import yaml
+
+from tests.e2e.cluster import Cluster
+
+UNITS = ("kubelet", "containerd", "wg-quick@wg0", "edgectl-api-proxy")
+
+
+def test_a_new_worker_joins_alone_and_appears_on_its_peers(cluster: Cluster) -> None:
+    before = {node: cluster.unit_starts(node, *UNITS) for node in ("nuc1", "nuc2", "orin1")}
+    hosts_file = cluster.inventory / "hosts.yml"
+    hosts = yaml.safe_load(hosts_file.read_text())
+    entry = yaml.safe_load((cluster.inventory / ".edgectl" / "nuc3.yml").read_text())
+    hosts["all"]["children"]["cluster"]["children"]["workers"]["hosts"]["nuc3"] = entry
+    hosts_file.write_text(yaml.safe_dump(hosts, sort_keys=False))
+    cluster.bootstrap("--limit", "nuc3")
+    assert sorted(cluster.ready()) == ["nuc1", "nuc2", "nuc3", "orin1"]
+    address = cluster.ready()["nuc3"]
+    for node in before:
+        assert f"{address}/32" in cluster.ssh(node, "wg show wg0 allowed-ips")
+        cluster.ssh(node, f"ping -c 1 -W 5 {address}")
+    assert {node: cluster.unit_starts(node, *UNITS) for node in before} == before
+
+
+def test_a_full_run_after_that_changes_nothing(cluster: Cluster) -> None:
+    output = cluster.playbook("bootstrap").stdout
+    recap = [line for line in output[output.index("PLAY RECAP") :].splitlines()[1:] if line.strip()]
+    assert all(" changed=0 " in line and " failed=0 " in line for line in recap), "\n".join(recap)
+
+
+def test_a_concurrent_run_is_refused_with_the_owners_name(cluster: Cluster) -> None:
+    lock = {"owner": "sam@laptop", "controller": "other", "pid": 1, "run_id": "x", "started": int(time.time())}
+    cluster.ssh("nuc2", f"echo {shlex.quote(json.dumps(lock))} > /run/edgectl.lock")
+    try:
+        result = cluster.bootstrap(check=False)
+        assert result.returncode == 1, result.stdout + result.stderr
+        assert "sam@laptop" in result.stdout + result.stderr
+    finally:
+        cluster.ssh("nuc2", "rm -f /run/edgectl.lock")
+
+
+def test_no_run_leaves_a_lock_behind(cluster: Cluster) -> None:
+    for node in ("nuc1", "nuc2", "nuc3", "orin1"):
+        assert cluster.ssh(node, "ls /run/edgectl.lock 2>/dev/null || true").strip() == ""
