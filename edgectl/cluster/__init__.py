@@ -1,0 +1,1 @@
+"""Verbs on the whole cluster: getting ready to work on its hosts, bootstrap and reset, kubectl."""

@@ -1,0 +1,57 @@
+"""`edgectl probe`: the state of all hosts at a glance, or one host in detail."""
+
+from __future__ import annotations
+
+import json as json_library
+from typing import Annotated
+
+import typer
+
+from edgectl.commands import options
+from edgectl.exitcodes import ExitCode
+
+
+def probe(
+    host: Annotated[str, typer.Argument(help="Show this host in detail.", show_default=False)] = "",
+    inventory: options.InventoryOption = options.DEFAULT_INVENTORY,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print everything the probe found as one JSON document.")
+    ] = False,
+    accept_new_host_keys: options.AcceptNewHostKeys = False,
+    ask_become_pass: options.AskBecomePass = False,
+    vault_password_file: options.VaultPasswordFile = None,
+) -> None:
+    """Look at the hosts: system, memory, disks, tunnels, Kubernetes. Changes nothing."""
+    from edgectl.cluster.observe import observe
+    from edgectl.inventory import read
+    from edgectl.output import hosts
+    from edgectl.output.dialog import TerminalDialog, can_ask
+    from edgectl.ssh import secrets
+    from edgectl.ssh.probe import ProbeFailure
+    from edgectl.ssh.target import of_inventory
+
+    dialog = TerminalDialog() if can_ask() else None
+    ask = dialog.password if dialog else None
+    loaded = read(inventory, vault=secrets.find_vault(inventory, vault_password_file, ask))
+    password = ask("sudo password: ") if ask_become_pass and ask else secrets.find_become_password()
+    wanted = {loaded.host(host).name} if host else {known.name for known in loaded.hosts}
+    targets = [t for t in secrets.with_password(of_inventory(loaded), password) if t.name in wanted]
+    command = f"edgectl probe -i {inventory}"
+    answers = observe(loaded, targets, dialog, accept_new_host_keys=accept_new_host_keys, command=command)
+
+    failures = [answer for answer in answers.values() if isinstance(answer, ProbeFailure)]
+    if json:
+        typer.echo(json_library.dumps(hosts.document(answers), indent=2))
+    else:
+        answer = answers[host] if host else None
+        names = {state.wireguard_public_key: name for name, state in loaded.state.hosts.items()}
+        shown = (
+            hosts.overview(answers)
+            if answer is None or isinstance(answer, ProbeFailure)
+            else hosts.details(host, answer, {key: name for key, name in names.items() if key})
+        )
+        for line in shown:
+            typer.echo(line)
+    if failures:
+        reached = all(failure.trouble is None for failure in failures)
+        raise typer.Exit(int(ExitCode.FAILED if reached else ExitCode.UNREACHABLE))

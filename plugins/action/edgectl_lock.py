@@ -1,0 +1,95 @@
+"""The controller's half of edgectl_lock: says who asks, and knows which of its own runs are still alive."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import socket
+import time
+from pathlib import Path
+
+from ansible.module_utils.parsing.convert_bool import boolean
+from ansible.plugins.action import ActionBase
+
+LOCK_FILE = "/run/edgectl.lock"
+
+
+class ActionModule(ActionBase):
+    """Takes or releases the lock of one host."""
+
+    _VALID_ARGS = frozenset(("state", "break_lock", "cluster", "path"))
+
+    def run(self, tmp=None, task_vars=None):
+        result = super().run(tmp, task_vars)
+        if self._task.check_mode:
+            return {**result, "changed": False, "holder": {}}
+        asked = dict(self._task.args)
+        asked["break_lock"] = boolean(asked.get("break_lock") or task_vars.get("edgectl_break_lock") or False)
+        asked["record"] = record_of_this_run(asked, task_vars)
+        answer = self._execute_module("edgectl_lock", module_args=asked, task_vars=task_vars)
+        if answer.get("failed") or asked.get("state", "taken") == "released":
+            return answer
+        if is_over(answer["holder"]):
+            asked["replace"] = answer["holder"]["id"]
+            answer = self._execute_module("edgectl_lock", module_args=asked, task_vars=task_vars)
+        if not answer.get("failed") and answer["holder"].get("id") != asked["record"]["id"]:
+            answer.update(failed=True, msg=refusal(answer["holder"], task_vars["inventory_hostname"]))
+        return answer
+
+
+def record_of_this_run(asked: dict, task_vars: dict) -> dict:
+    """Who holds the lock: enough for a person to find the other one, and for us to know whether it still runs."""
+    pid = os.getppid()  # tasks run in workers that are forked from ansible-playbook
+    started = start_of_process(pid)
+    return {
+        "owner": f"{getpass.getuser()}@{socket.gethostname()}",
+        "controller": controller_id(),
+        "cluster": str(asked.get("cluster", "")),
+        "pid": pid,
+        "pid_started": started,
+        "id": f"{controller_id()}:{pid}:{started}",
+        "run_id": str(task_vars.get("edgectl_run_id", "")),
+        "started": int(time.time()),
+    }
+
+
+def controller_id() -> str:
+    """The machine-id, or the name of a controller that has none (macOS, a container)."""
+    try:
+        return Path("/etc/machine-id").read_text(encoding="ascii").strip() or socket.gethostname()
+    except OSError:
+        return socket.gethostname()
+
+
+def start_of_process(pid: int) -> str:
+    """What tells a process from a later one with the same number; empty where /proc can't say."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
+
+
+def is_over(holder: dict) -> bool:
+    """Whether the run that holds a lock is known to be dead: it ran here, and its process is gone."""
+    if holder.get("controller") != controller_id() or not holder.get("pid"):
+        return False
+    try:
+        os.kill(holder["pid"], 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        pass
+    return start_of_process(holder["pid"]) != holder.get("pid_started", "")
+
+
+def refusal(holder: dict, host: str) -> str:
+    """Why the lock is not ours, and what to do about it."""
+    since = holder.get("started")
+    minutes = int((time.time() - since) // 60) if since else None
+    age = "since an unknown time" if minutes is None else f"for {minutes} min"
+    of_cluster = f", cluster {holder['cluster']}" if holder.get("cluster") else ""
+    return (
+        f"{host} is in use by another run of edgectl: {holder.get('owner', 'unknown')}{of_cluster}, "
+        f"process {holder.get('pid', 'unknown')}, {age}. Wait for it; if it is certainly no longer running, "
+        f"run this again with -e edgectl_break_lock=true"
+    )

@@ -1,0 +1,215 @@
+"""Can this host's network carry a tunnel and a pod network: ranges, ports, firewalls, kernel features."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Optional
+
+from .model import Finding, HostState, check
+
+DEFAULT_WIREGUARD_PORT = 51871
+# Bridges and tunnels of Kubernetes' own network plugins: their routes lie in the pod network by design.
+POD_INTERFACES = ("cni0", "flannel.1", "flannel-wg", "kube-ipvs0", "cilium_host", "nodelocaldns")
+RANGES = {
+    "wireguard_network": "the tunnel network",
+    "cluster_pod_cidr": "the pod network",
+    "cluster_service_cidr": "the service network",
+}
+
+
+def tunnel(host: HostState) -> str:
+    return str(host.option("wireguard_interface", "wg0"))
+
+
+def uses_wireguard(host: HostState) -> bool:
+    return host.switch("cluster_wireguard", True)
+
+
+def foreign_ranges(host: HostState) -> list[tuple[str, ipaddress.IPv4Network]]:
+    """Ranges that the host uses itself, with where they were seen; without our own interfaces and the default route."""
+    ours = (tunnel(host), *POD_INTERFACES)
+    seen = []
+    for interface in host.network.interfaces or []:
+        if interface.name not in ours:
+            seen += [(f"{a} on {interface.name}", a) for a in interface.addresses or []]
+    for route in host.network.routes or []:
+        if route.dev not in ours and route.dst != "default":
+            seen.append((f"route {route.dst} dev {route.dev}", route.dst))
+    ranges = []
+    for where, text in seen:
+        try:
+            network = ipaddress.ip_network(text, strict=False)
+        except (TypeError, ValueError):  # `unreachable 10.0.0.0/8` and the like
+            continue
+        if network.version == 4 and network.prefixlen > 0 and not network.is_loopback:
+            ranges.append((where, network))
+    return ranges
+
+
+@check(layer="network", id="N-CIDR-OVERLAP")
+def ranges_are_free(host: HostState) -> list[Finding]:
+    """A pod that may not reach the LAN's 10.96.0.0/16 is a riddle; say so before it exists."""
+    found = []
+    for option, name in RANGES.items():
+        text = host.option(option)
+        if not text or (option == "wireguard_network" and not uses_wireguard(host)):
+            continue
+        wanted = ipaddress.ip_network(text, strict=False)
+        clash = next((where for where, network in foreign_ranges(host) if network.overlaps(wanted)), None)
+        if clash:
+            found.append(
+                Finding(
+                    what=f"{name} {text} overlaps with a network of this host",
+                    evidence=clash,
+                    fix=f"set {option} to a range that no host uses, for example {suggestion(host, option)}",
+                )
+            )
+    return found
+
+
+def suggestion(host: HostState, option: str) -> str:
+    """The first private range of the usual size that neither this host nor another option uses."""
+    length = 24 if option == "wireguard_network" else 16
+    used = [network for other in [host, *host.others] for _, network in foreign_ranges(other)]
+    used += [ipaddress.ip_network(host.option(o), strict=False) for o in RANGES if o != option and host.option(o)]
+    candidates = (ipaddress.ip_network(f"10.{second}.0.0/{length}") for second in range(200, 255))
+    return str(next((c for c in candidates if not any(c.overlaps(u) for u in used)), "10.200.0.0/16"))
+
+
+@check(layer="network", id="N-NO-ADDRESS")
+def has_address(host: HostState) -> Optional[Finding]:
+    if not host.network or host.lan_address:
+        return None
+    return Finding(
+        what="the host has no default route and no address to give to others",
+        evidence="ip -4 route show: no default",
+        fix=f"set cluster_lan_address for {host.name}",
+    )
+
+
+@check(layer="network", id="N-WIREGUARD-IMPOSSIBLE")
+def tunnel_is_possible(host: HostState) -> Optional[Finding]:
+    """Without the kernel's module wireguard-go does it, which needs /dev/net/tun; stock Jetsons have that."""
+    if not uses_wireguard(host) or host.kernel.module_available is None:
+        return None
+    if host.kernel.module_available.wireguard is not False or host.kernel.tun is not False:
+        return None
+    return Finding(
+        what="this kernel can carry no WireGuard tunnel",
+        evidence=f"kernel {host.kernel.release}: no module wireguard, and no /dev/net/tun for wireguard-go",
+        fix="sudo modprobe tun   (or use a kernel with CONFIG_WIREGUARD or CONFIG_TUN)",
+    )
+
+
+@check(layer="network", id="N-WIREGUARD-PORT-TAKEN")
+def tunnel_port_is_free(host: HostState) -> Optional[Finding]:
+    if not uses_wireguard(host):
+        return None
+    port = int(host.option("wireguard_port", DEFAULT_WIREGUARD_PORT))
+    interfaces = dict((host.wireguard.interfaces or {}).items())
+    ours = interfaces.get(tunnel(host))
+    if ours and ours.listen_port == port:
+        return None
+    others = [name for name, interface in interfaces.items() if interface.listen_port == port]
+    bound = [s for s in host.network.listening or [] if s.protocol == "udp" and s.port == port]
+    if not others and not bound:
+        return None
+    holder = f"WireGuard interface {others[0]}" if others else bound[0].process or "a process that cannot be seen"
+    return Finding(
+        what=f"UDP port {port}, which the tunnel needs, is taken",
+        evidence=f"held by {holder}",
+        fix="set wireguard_port to a free port, the same on all hosts",
+    )
+
+
+@check(layer="network", id="N-WIREGUARD-INTERFACE-TAKEN")
+def tunnel_name_is_free(host: HostState) -> Optional[Finding]:
+    """A tunnel of the user's own must not be replaced; ours is known by the key in the state file."""
+    interface = (host.wireguard.interfaces or {}) and host.wireguard.interfaces[tunnel(host)]
+    if not uses_wireguard(host) or not interface:
+        return None
+    remembered = (host.option("edgectl_state") or {}).get("wireguard_public_key")
+    if interface.public_key == remembered:
+        return None
+    return Finding(
+        what=f"the host has a WireGuard interface {tunnel(host)} that is not this cluster's",
+        evidence=f"its public key is {interface.public_key}, the state file has {remembered or 'none'}",
+        fix=f"keep it and set wireguard_interface to another name, or remove it: "
+        f"sudo systemctl disable --now wg-quick@{tunnel(host)}",
+    )
+
+
+@check(layer="network", id="N-BRIDGE-NETFILTER-MISSING", nodes_only=True)
+def bridge_traffic_is_filtered(host: HostState) -> Optional[Finding]:
+    """Without br_netfilter a pod can't reach a service whose endpoint runs on the same node."""
+    available = host.kernel.module_available
+    if not available or available.br_netfilter is not False:
+        return None
+    return Finding(
+        what="this kernel lacks br_netfilter, so services would not work",
+        evidence=f"kernel {host.kernel.release}: neither built in (CONFIG_BRIDGE_NETFILTER) nor among its modules",
+        fix="use a kernel with CONFIG_BRIDGE_NETFILTER; after a kernel update: sudo reboot",
+    )
+
+
+def ufw_rules_needed(host: HostState) -> dict[str, str]:
+    """Command -> the tuple by which ufw remembers it in user.rules."""
+    anywhere = "0.0.0.0/0 any 0.0.0.0/0"
+    link = tunnel(host)
+    if not uses_wireguard(host):
+        return {}
+    port = host.option("wireguard_port", DEFAULT_WIREGUARD_PORT)
+    rules = {
+        f"ufw allow {port}/udp": f"allow udp {port} {anywhere} in",
+        f"ufw allow in on {link}": f"allow any any {anywhere} in_{link}",
+    }
+    if host.is_node:
+        rules["ufw allow in on cni0"] = f"allow any any {anywhere} in_cni0"
+        rules["ufw route allow in on cni0"] = f"route:allow any any {anywhere} in_cni0"
+        rules[f"ufw route allow in on {link} out on cni0"] = f"route:allow any any {anywhere} in_{link}!out_cni0"
+    return rules
+
+
+@check(layer="network", id="N-UFW-BLOCKS")
+def ufw_lets_the_cluster_through(host: HostState) -> Optional[Finding]:
+    """Only a warning: the rules may stand there in another form, such as by address instead of by interface."""
+    if not host.firewall.ufw_active or host.option("machine_ufw", "allow") == "allow":
+        return None
+    missing = [
+        command for command, rule in ufw_rules_needed(host).items() if rule not in (host.firewall.ufw_rules or ())
+    ]
+    if not missing:
+        return None
+    return Finding(
+        what="ufw is active and lacks rules for the cluster, which edgectl may not add (machine_ufw: report)",
+        evidence="/etc/ufw/user.rules has no rule for: " + ", ".join(c.partition(" ")[2] for c in missing),
+        fix=" && ".join("sudo " + command for command in missing),
+        severity="warning",
+    )
+
+
+@check(layer="network", id="N-FIREWALLD-ACTIVE")
+def firewalld_is_off(host: HostState) -> Optional[Finding]:
+    if host.units["firewalld.service"] is None or host.units["firewalld.service"].active != "active":
+        return None
+    return Finding(
+        what="firewalld is active and may drop the cluster's traffic",
+        evidence="firewalld.service is running",
+        fix=f"sudo firewall-cmd --permanent --zone=trusted --add-interface={tunnel(host)} --add-interface=cni0 && "
+        f"sudo firewall-cmd --permanent --add-port={host.option('wireguard_port', DEFAULT_WIREGUARD_PORT)}/udp && "
+        "sudo firewall-cmd --reload",
+        severity="warning",
+    )
+
+
+@check(layer="network", id="N-ENDPOINT-LOCAL")
+def endpoint_is_not_mdns(host: HostState) -> Optional[Finding]:
+    """Names below .local are asked for by multicast (RFC 6762), which a tunnel does not carry."""
+    endpoint = str(host.option("cluster_endpoint", ""))
+    if not endpoint.rstrip(".").endswith(".local"):
+        return None
+    return Finding(
+        what="the API's name ends in .local, which belongs to multicast DNS",
+        evidence=f"cluster_endpoint: {endpoint}",
+        fix="set cluster_endpoint to a name below .internal or of your own domain",
+    )

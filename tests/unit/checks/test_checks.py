@@ -1,0 +1,363 @@
+"""Each check against a broken state and, through the sound hosts, against a good one."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.unit.checks.conftest import GIB_IN_KIB
+
+# isort: split
+from edgectl_checks import OPTIONS as OPTION_NAMES
+from edgectl_checks import REGISTRY, run_checks
+
+HOST = "nuc1"
+
+
+def test_sound_hosts_have_no_findings(states, options):
+    assert run_checks(states, options, time.time()) == []
+
+
+def test_a_host_whose_facts_are_all_missing_breaks_no_check(options):
+    empty = {"identity": None, "os": None, "kernel": None, "network": None, "kubernetes": None}
+    assert run_checks({HOST: empty}, {HOST: options[HOST]}) == []
+
+
+def broken(path, value, **more):
+    """One place of nuc1's document that is set to a bad value; `option_*` in `more` sets options."""
+    return path, value, more
+
+
+# id -> (what is broken, severity, words that must stand in the finding)
+CASES = {
+    "I-NOT-ROOT": (broken("identity.root", False), "error", "ansible_become"),
+    "I-MACHINE-ID-MISSING": (broken("identity.machine_id", "uninitialized"), "error", "systemd-machine-id-setup"),
+    "I-MACHINE-ID-DUPLICATE": (broken("identity.machine_id", f"{2:032x}"), "error", "nuc2"),
+    "I-HOSTNAME-DUPLICATE": (broken("identity.hostname", "orin1"), "error", "hostnamectl set-hostname nuc1"),
+    "I-HOSTNAME-LOCALHOST": (broken("identity.hostname", "localhost.localdomain"), "error", "set-hostname nuc1"),
+    "I-ADDRESS-DUPLICATE": (broken("network.default_address", "192.168.1.12"), "error", "192.168.1.12"),
+    "M-OS-UNSUPPORTED": (broken("os", {"id": "fedora", "version_id": "42"}), "error", "Debian 12"),
+    "M-ARCH-UNSUPPORTED": (broken("kernel.arch", "armv7l"), "error", "armv7l"),
+    "M-JETPACK-UNSUPPORTED": (broken("jetson", {"l4t": "32.7.1", "jetpack": "4.6.1"}), "error", "JetPack 4.6.1"),
+    "M-PYTHON-OLD": (broken("os.python", "3.6.9"), "error", "3.6.9"),
+    "M-DISK-FULL": (broken("disks.1.free_bytes", 3 * 10**9, unset="kubernetes.role"), "error", "3.0 GB free"),
+    "M-MEMORY-LOW": (broken("memory.total_kib", GIB_IN_KIB - 1), "error", "too little"),
+    "M-CLOCK-WRONG": (broken("clock.now", 1_500_000_000), "error", "2017-07-14"),
+    "M-CLOCK-SKEW": (broken("clock.now", time.time() + 4000), "error", "ahead of"),
+    "M-CLOCK-UNSYNCHRONISED": (broken("clock.synchronized", False), "warning", "set-ntp"),
+    "M-SWAP-LAB": (
+        broken("swap", [{"device": "/dev/sda2", "zram": False}], also=("simulated", "lab"), option_machine_swap="off"),
+        "error",
+        "machine_swap: keep",
+    ),
+    "M-SWAP-ZRAM": (
+        broken("swap", [{"device": "/dev/zram0", "zram": True}], option_machine_swap="off"),
+        "warning",
+        "nvzramconfig",
+    ),
+    "M-APT-LOCKED": (broken("apt.lock_holder", {"pid": 42, "command": "unattended-upgrade"}), "warning", "42"),
+    "M-REBOOT-REQUIRED": (broken("reboot", {"required": True, "packages": ["linux-image"]}), "warning", "linux-image"),
+    "M-CGROUP-MEMORY": (broken("cgroup.controllers", ["cpu", "pids"]), "error", "cgroup_enable=memory"),
+    "M-CGROUP-V1": (broken("cgroup.version", 1), "error", "failCgroupV1"),
+    "N-CIDR-OVERLAP": (
+        broken("network.routes", [{"dst": "10.96.3.0/24", "dev": "eth0", "via": "192.168.1.7"}]),
+        "error",
+        "cluster_service_cidr",
+    ),
+    "N-NO-ADDRESS": (broken("network.default_address", None), "error", "cluster_lan_address"),
+    "N-WIREGUARD-IMPOSSIBLE": (
+        broken("kernel.module_available.wireguard", False, also=("kernel.tun", False)),
+        "error",
+        "/dev/net/tun",
+    ),
+    "N-WIREGUARD-PORT-TAKEN": (broken("wireguard.interfaces", {}), "error", "51871"),
+    "N-WIREGUARD-INTERFACE-TAKEN": (broken("wireguard.interfaces.wg0.public_key", "foreign"), "error", "foreign"),
+    "N-BRIDGE-NETFILTER-MISSING": (broken("kernel.module_available.br_netfilter", False), "error", "br_netfilter"),
+    "N-UFW-BLOCKS": (
+        broken("firewall.ufw_active", True, option_machine_ufw="report"),
+        "warning",
+        "ufw allow 51871/udp",
+    ),
+    "N-FIREWALLD-ACTIVE": (broken("units", {"firewalld.service": {"active": "active"}}), "warning", "firewall-cmd"),
+    "N-ENDPOINT-LOCAL": (broken("os.name", "x", option_cluster_endpoint="api.lab.local"), "error", "api.lab.local"),
+    "R-CONTAINERD-CRI-DISABLED": (broken("containerd.disabled_plugins", ["cri"]), "error", "containerd_enable_cri"),
+    "R-CONTAINERD-TOO-OLD": (broken("containerd.version", "1.5.9"), "error", "1.6.0"),
+    "R-OVERLAY-MISSING": (broken("kernel.module_available.overlay", False), "error", "CONFIG_OVERLAY_FS"),
+    "C-OTHER-CLUSTER": (broken("kubernetes.cluster_ca_hash", "sha256:" + "2" * 64), "error", "--limit nuc1"),
+    "C-LEFTOVERS": (
+        broken("kubernetes.leftovers", ["/var/lib/kubelet"], also=("kubernetes.made_by_edgectl", False)),
+        "error",
+        "/var/lib/kubelet",
+    ),
+    "C-K3S-PRESENT": (broken("kubernetes.k3s_present", True), "error", "k3s-uninstall.sh"),
+    "C-PORT-TAKEN": (
+        broken("network.listening", [{"protocol": "tcp", "port": 6443, "local": False, "process": "nginx"}]),
+        "error",
+        "nginx",
+    ),
+}
+
+
+def set_at(document, path, value):
+    *parents, last = path.split(".")
+    for part in parents:
+        document = document[int(part)] if part.isdigit() else document[part]
+    document[int(last) if last.isdigit() else last] = value
+
+
+def break_host(states, options, path, value, more):
+    set_at(states[HOST], path, value)
+    if "unset" in more:
+        set_at(states[HOST], more["unset"], None)
+    if "also" in more:
+        set_at(states[HOST], *more["also"])
+    for name, setting in more.items():
+        if name.startswith("option_"):
+            options[HOST][name.removeprefix("option_")] = setting
+
+
+@pytest.mark.parametrize("check_id", CASES)
+def test_the_check_sees_what_it_is_for(check_id, states, options):
+    breakage, severity, words = CASES[check_id]
+    break_host(states, options, *breakage)
+    found = [finding for finding in run_checks(states, options) if finding.id == check_id and finding.host == HOST]
+    assert len(found) == 1, f"{check_id} said {found}"
+    finding = found[0]
+    assert finding.severity == severity
+    assert words in f"{finding.what} {finding.evidence} {finding.fix}"
+    assert finding.evidence
+    assert finding.fix
+    assert finding.docs == f"docs/checks.md#{check_id.lower()}"
+
+
+def test_every_check_has_a_case():
+    assert {entry.id for entry in REGISTRY} == set(CASES)
+
+
+def test_ids_are_unique():
+    assert len({entry.id for entry in REGISTRY}) == len(REGISTRY)
+
+
+def ids(findings):
+    return [finding.id for finding in findings]
+
+
+def test_a_duplicate_is_told_to_both_hosts(states, options):
+    states["nuc2"]["identity"]["machine_id"] = states["nuc1"]["identity"]["machine_id"]
+    assert [(f.host, f.id) for f in run_checks(states, options)] == [
+        ("nuc1", "I-MACHINE-ID-DUPLICATE"),
+        ("nuc2", "I-MACHINE-ID-DUPLICATE"),
+    ]
+
+
+def test_a_newcomer_may_not_have_the_machine_id_that_the_state_file_keeps_for_another(states, options):
+    options["nuc2"]["edgectl_state"] = {"machine_id": states["nuc1"]["identity"]["machine_id"]}
+    del states["nuc2"]
+    findings = run_checks(states, options)
+    assert ids(findings) == ["I-MACHINE-ID-DUPLICATE"]
+    assert "nuc2" in findings[0].what
+
+
+def test_a_reinstalled_host_does_not_clash_with_its_own_past(states, options):
+    options["nuc1"]["edgectl_state"]["machine_id"] = "f" * 32
+    assert run_checks(states, options) == []
+
+
+def test_two_machines_behind_two_routers_may_share_an_address_when_told_apart(states, options):
+    states["orin1"]["network"]["default_address"] = states["nuc1"]["network"]["default_address"]
+    options["orin1"]["cluster_lan_address"] = "203.0.113.7"
+    assert run_checks(states, options) == []
+
+
+@pytest.mark.parametrize(
+    ("system", "severity"),
+    [
+        ({"id": "debian", "version_id": "11"}, "warning"),
+        ({"id": "linuxmint", "id_like": ["ubuntu", "debian"], "version_id": "22"}, "warning"),
+        ({"id": "rhel", "id_like": ["fedora"], "version_id": "9"}, "error"),
+    ],
+)
+def test_an_unknown_relative_of_debian_is_only_warned_about(states, options, system, severity):
+    states[HOST]["os"] = {**system, "python": "3.11.2"}
+    assert [f.severity for f in run_checks(states, options)] == [severity]
+
+
+@pytest.mark.parametrize(
+    ("l4t", "severities"),
+    [
+        ("39.2.0", []),
+        ("36.5.0", []),
+        ("36.4.3", []),
+        ("36.3.0", ["warning"]),
+        ("38.4.0", ["warning"]),
+        ("35.4.1", ["warning"]),
+        ("34.1.1", ["error"]),
+        ("32.7.6", ["error"]),
+        (None, ["warning"]),
+    ],
+)
+def test_each_jetson_release_gets_its_verdict(states, options, l4t, severities):
+    states[HOST]["jetson"] = {"l4t": l4t, "jetpack": None}
+    assert [f.severity for f in run_checks(states, options)] == severities
+
+
+def test_a_running_node_is_not_refused_for_a_full_disk(states, options):
+    states[HOST]["disks"][1]["free_bytes"] = 10**9
+    assert [(f.id, f.severity) for f in run_checks(states, options)] == [("M-DISK-FULL", "warning")]
+
+
+@pytest.mark.parametrize(("gib", "severities"), [(0.9, ["error"]), (1.2, ["warning"]), (1.6, [])])
+def test_memory_is_judged_in_three_steps(states, options, gib, severities):
+    states[HOST]["memory"]["total_kib"] = int(gib * GIB_IN_KIB)
+    assert [f.severity for f in run_checks(states, options)] == severities
+
+
+def test_one_wrong_clock_does_not_accuse_the_others(states, options):
+    states["orin1"]["clock"]["now"] -= 3600
+    assert [(f.host, f.id) for f in run_checks(states, options)] == [("orin1", "M-CLOCK-SKEW")]
+
+
+def test_a_single_host_is_compared_with_the_controller(states, options):
+    now = states[HOST]["clock"]["now"]
+    only = {HOST: states[HOST]}
+    assert ids(run_checks(only, {HOST: options[HOST]}, now + 90)) == ["M-CLOCK-SKEW"]
+    assert run_checks(only, {HOST: options[HOST]}, now + 5) == []
+
+
+def test_an_unsynchronised_clock_is_nobodys_business_when_the_user_says_so(states, options):
+    states[HOST]["clock"]["synchronized"] = False
+    options[HOST]["machine_time_sync"] = "ignore"
+    assert run_checks(states, options) == []
+
+
+def test_swap_that_stays_is_not_mentioned(states, options):
+    states[HOST]["swap"] = [{"device": "/dev/zram0", "zram": True}]
+    assert run_checks(states, options) == []
+
+
+def test_cgroup_v1_is_accepted_when_kubelet_is_told_to(states, options):
+    states[HOST]["cgroup"]["version"] = 1
+    options[HOST]["kubeadm_kubelet_config"] = {"failCgroupV1": False}
+    assert run_checks(states, options) == []
+
+
+def test_cgroup_v1_is_accepted_by_older_kubernetes(states, options):
+    states[HOST]["cgroup"]["version"] = 1
+    options[HOST]["cluster_version"] = "1.34.2"
+    assert run_checks(states, options) == []
+
+
+def test_an_overlap_names_both_sides_and_suggests_a_free_range(states, options):
+    states[HOST]["network"]["interfaces"].append({"name": "docker0", "addresses": ["10.244.0.1/16"]})
+    (finding,) = run_checks(states, options)
+    assert "10.244.0.0/16" in finding.what
+    assert finding.evidence == "10.244.0.1/16 on docker0"
+    assert "cluster_pod_cidr" in finding.fix
+    assert "10.201.0.0/16" in finding.fix
+
+
+def test_a_lan_only_cluster_needs_nothing_for_tunnels(states, options):
+    options[HOST]["cluster_wireguard"] = "false"
+    states[HOST]["kernel"].update(tun=False)
+    states[HOST]["kernel"]["module_available"]["wireguard"] = False
+    states[HOST]["wireguard"]["interfaces"] = {}
+    assert run_checks(states, options) == []
+
+
+def test_wireguard_go_makes_up_for_a_missing_module(states, options):
+    states[HOST]["kernel"]["module_available"]["wireguard"] = False
+    assert run_checks(states, options) == []
+
+
+def test_ufw_rules_that_are_there_satisfy_the_check(states, options):
+    anywhere = "0.0.0.0/0 any 0.0.0.0/0"
+    options[HOST]["machine_ufw"] = "report"
+    states[HOST]["firewall"] = {
+        "ufw_active": True,
+        "ufw_rules": [
+            f"allow udp 51871 {anywhere} in",
+            f"allow any any {anywhere} in_wg0",
+            f"allow any any {anywhere} in_cni0",
+            f"route:allow any any {anywhere} in_cni0",
+            f"route:allow any any {anywhere} in_wg0!out_cni0",
+        ],
+    }
+    assert run_checks(states, options) == []
+
+
+def test_a_hub_needs_nothing_that_only_nodes_need(states, options):
+    options[HOST]["group_names"] = ["hub"]
+    states[HOST]["memory"]["total_kib"] = GIB_IN_KIB // 2
+    states[HOST]["kubernetes"]["k3s_present"] = True
+    assert run_checks(states, options) == []
+
+
+def test_with_consent_docker_users_are_not_asked_again(states, options):
+    states[HOST]["containerd"].update(disabled_plugins=["cri"], docker_owned=True)
+    options[HOST]["containerd_enable_cri"] = "allow"
+    assert run_checks(states, options) == []
+
+
+@pytest.mark.parametrize(
+    ("kubernetes", "containerd", "package", "severities"),
+    [
+        ("1.35.4", "1.7.28", "containerd.io", []),
+        ("1.35.4", "1.7.13", "containerd.io", ["warning"]),
+        ("1.35.4", "1.6.20", "containerd", []),
+        ("1.35.4", "2.2.0", "containerd.io", []),
+        ("1.36.0", "1.7.28", "containerd.io", ["error"]),
+        ("1.36.0", "2.1.4", "containerd.io", []),
+        ("1.30.1", "1.7.13", "containerd.io", []),
+    ],
+)
+def test_containerd_and_kubernetes_are_matched_by_the_table(
+    states, options, kubernetes, containerd, package, severities
+):
+    options[HOST]["cluster_version"] = kubernetes
+    states[HOST]["containerd"].update(version=containerd, package=package)
+    assert [f.severity for f in run_checks(states, options)] == severities
+
+
+def test_an_init_that_was_interrupted_before_the_state_file_knew_is_ours(states, options):
+    del options[HOST]["edgectl_state_cluster"]["ca_hash"]
+    assert run_checks({HOST: states[HOST]}, {HOST: options[HOST]}) == []
+    states[HOST]["kubernetes"]["made_by_edgectl"] = False
+    assert ids(run_checks({HOST: states[HOST]}, {HOST: options[HOST]})) == ["C-OTHER-CLUSTER"]
+
+
+def test_what_an_interrupted_join_of_ours_left_is_the_roles_business(states, options):
+    states[HOST]["kubernetes"].update(role=None, leftovers=["/var/lib/kubelet"])
+    assert run_checks(states, options) == []
+    states[HOST]["kubernetes"].update(role="worker", cluster_ca_hash="sha256:" + "9" * 64, phase="joining")
+    assert run_checks(states, options) == []
+
+
+def test_ports_of_the_control_plane_matter_on_the_control_plane_only(states, options):
+    states[HOST]["network"]["listening"] = [{"protocol": "tcp", "port": 2379, "local": True, "process": "etcd-old"}]
+    options[HOST]["group_names"] = ["cluster", "workers"]
+    assert run_checks(states, options) == []
+
+
+def test_findings_come_in_the_order_of_the_layers(states, options):
+    states[HOST]["kubernetes"]["k3s_present"] = True
+    states[HOST]["identity"]["root"] = False
+    states[HOST]["kernel"]["arch"] = "riscv64"
+    assert ids(run_checks(states, options)) == ["I-NOT-ROOT", "M-ARCH-UNSUPPORTED", "C-K3S-PRESENT"]
+
+
+def test_checks_only_ask_for_options_that_they_declare(states, options):
+    """The preflight plugin evaluates no others, so an undeclared one would silently be None."""
+    asked = set()
+
+    class Recorder(dict):
+        def get(self, name, default=None):
+            asked.add(name)
+            return super().get(name, default)
+
+    for breakage, _, _ in CASES.values():
+        broken_states = {HOST: {**states[HOST]}}
+        recorded = Recorder(options[HOST])
+        recorded.update({k.removeprefix("option_"): v for k, v in breakage[2].items() if k.startswith("option_")})
+        run_checks(broken_states, {HOST: recorded})
+    assert asked <= set(OPTION_NAMES)

@@ -1,0 +1,386 @@
+"""The probe over recorded trees: what real files and commands say becomes the document's fields."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+DATA = Path(__file__).parent / "data"
+SCRIPT = Path(__file__).parents[3] / "plugins" / "module_utils" / "edgectl_probe.py"
+
+_spec = importlib.util.spec_from_file_location("edgectl_probe", SCRIPT)
+probe_module = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(probe_module)
+
+
+@pytest.fixture(scope="module")
+def jetson():
+    return probe_module.probe(str(DATA / "jetson_r36"))
+
+
+@pytest.fixture
+def control_plane_tree(tmp_path):
+    """The control plane's tree, with the links and the inode that a recording can't keep."""
+    root = tmp_path / "root"
+    shutil.copytree(DATA / "debian12_control_plane", root)
+    inode = str((root / "var/lib/dpkg/lock-frontend").stat().st_ino)
+    locks = root / "proc/locks"
+    locks.write_text(locks.read_text().replace("@INODE@", inode))
+    descriptors = root / "proc/900/fd"
+    descriptors.mkdir()
+    (descriptors / "7").symlink_to("socket:[31003]")
+    return root
+
+
+@pytest.fixture
+def control_plane(control_plane_tree):
+    return probe_module.probe(str(control_plane_tree))
+
+
+def test_a_recorded_jetson_is_read_without_errors(jetson):
+    assert jetson["errors"] == []
+    assert jetson["schema_version"] == 1
+
+
+def test_the_document_has_every_section_and_is_json(jetson):
+    sections = (
+        "identity", "os", "kernel", "cgroup", "swap", "clock", "memory", "disks", "network", "firewall", "packages",
+        "units", "containerd", "apt", "jetson", "gpus", "toolkit", "wireguard", "kubernetes", "ssh_host_keys", "lock",
+        "simulated",
+    )  # fmt: skip
+    assert set(sections) <= set(json.loads(json.dumps(jetson)))
+
+
+def test_a_jetson_is_known_by_its_release_file_and_device_tree(jetson):
+    assert jetson["jetson"] == {
+        "l4t": "36.4.3",
+        "jetpack": "6.2",
+        "model": "NVIDIA Jetson Orin Nano Engineering Reference Developer Kit Super",
+        "soc": "orin",
+        "power_mode": "MAXN_SUPER",
+    }
+    assert jetson["identity"]["serial"] == "1421024000001"
+
+
+@pytest.mark.parametrize(
+    ("first_line", "l4t", "jetpack"),
+    [
+        ("# R39 (release), REVISION: 2.0, GCID: 1, BOARD: generic", "39.2.0", "7.2"),
+        ("# R36 (release), REVISION: 5.0, GCID: 1, BOARD: generic", "36.5.0", "6.2.2"),
+        ("# R35 (release), REVISION: 4.1, GCID: 1, BOARD: t186ref", "35.4.1", "5.1.2"),
+        ("# R35 (release), REVISION: 6.4, GCID: 1, BOARD: t186ref", "35.6.4", "5.1.6"),
+        ("# R32 (release), REVISION: 7.1, GCID: 1, BOARD: t210ref", "32.7.1", "4.6.1"),
+        ("# R99 (release), REVISION: 1.0, GCID: 1, BOARD: generic", "99.1.0", None),
+    ],
+)
+def test_the_release_line_gives_the_jetpack(tmp_path, first_line, l4t, jetpack):
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/nv_tegra_release").write_text(first_line + "\n")
+    found = probe_module.probe(str(tmp_path))["jetson"]
+    assert (found["l4t"], found["jetpack"]) == (l4t, jetpack)
+
+
+def test_kernel_options_come_from_the_boot_directory_when_proc_has_none(jetson):
+    config = jetson["kernel"]["config"]
+    assert config["CONFIG_TUN"] == "y"
+    assert config["CONFIG_VXLAN"] == "m"
+    assert "CONFIG_WIREGUARD" not in config
+
+
+def test_a_jetson_kernel_has_no_wireguard_but_can_load_the_rest(jetson):
+    assert jetson["kernel"]["module_available"] == {
+        "wireguard": False,
+        "br_netfilter": True,
+        "overlay": True,
+        "vxlan": True,
+    }
+    assert jetson["kernel"]["tun"] is True
+
+
+def test_a_kernel_that_shows_neither_options_nor_modules_leaves_the_question_open(tmp_path):
+    assert set(probe_module.probe(str(tmp_path))["kernel"]["module_available"].values()) == {None}
+
+
+def test_a_loaded_module_counts_even_when_the_options_deny_it(tmp_path):
+    (tmp_path / "proc/sys/kernel").mkdir(parents=True)
+    (tmp_path / "boot").mkdir()
+    (tmp_path / "proc/sys/kernel/osrelease").write_text("5.15.148-tegra")
+    (tmp_path / "boot/config-5.15.148-tegra").write_text("CONFIG_TUN=y\n")
+    (tmp_path / "proc/modules").write_text("wireguard 90112 0 - Live 0x0 (O)\n")
+    available = probe_module.probe(str(tmp_path))["kernel"]["module_available"]
+    assert available["wireguard"] is True
+    assert available["vxlan"] is False
+
+
+def test_zram_is_told_from_swap_on_disk(jetson):
+    assert len(jetson["swap"]) == 6
+    assert jetson["swap"][0] == {"device": "/dev/zram0", "type": "partition", "size_kib": 650172, "zram": True}
+
+
+def test_the_default_route_with_the_lowest_metric_gives_the_address(jetson):
+    assert jetson["network"]["default_interface"] == "enP8p1s0"
+    assert jetson["network"]["default_address"] == "192.168.1.31"
+
+
+def test_interfaces_keep_their_kind_and_addresses(jetson):
+    by_name = {interface["name"]: interface for interface in jetson["network"]["interfaces"]}
+    assert by_name["enP8p1s0"]["addresses"] == ["192.168.1.31/24", "fe80::1/64"]
+    assert by_name["l4tbr0"]["kind"] == "bridge"
+
+
+def test_only_installed_packages_are_listed(jetson):
+    assert jetson["packages"] == {
+        "nvidia-l4t-core": "36.4.3-20250107174145",
+        "nvidia-jetpack": "6.2+b77",
+        "iptables": "1.8.7-1ubuntu5.2",
+    }
+
+
+def test_units_that_do_not_exist_are_left_out_and_start_times_are_unix_time(jetson):
+    assert list(jetson["units"]) == ["nvzramconfig.service"]
+    unit = jetson["units"]["nvzramconfig.service"]
+    assert unit["enabled"] == "enabled"
+    assert unit["started_at"] == pytest.approx(time.time() - time.monotonic() + 8.112, abs=2)
+
+
+def test_the_toolkit_shows_its_mode_and_csv_files(jetson):
+    assert jetson["toolkit"]["mode"] == "auto"
+    assert jetson["toolkit"]["csv_files"] == ["devices.csv", "drivers.csv"]
+    assert jetson["gpus"][0]["kind"] == "integrated"
+
+
+def test_host_keys_have_the_fingerprint_that_ssh_shows(jetson):
+    # ssh-keygen -lf said so of the same file.
+    fingerprint = "SHA256:jWX1gDu9/AdyTIJHDd0CgxPAed32U04771GVyo+aVTU"
+    assert jetson["ssh_host_keys"] == [{"type": "ssh-ed25519", "fingerprint": fingerprint}]
+
+
+def test_cgroup_versions_and_disabled_controllers_are_told_apart(jetson, control_plane):
+    assert jetson["cgroup"]["version"] == 2
+    assert control_plane["cgroup"] == {"version": 1, "controllers": ["cpu", "cpuset"]}
+
+
+def test_the_holder_of_apts_lock_is_named_and_a_waiting_one_is_not(control_plane):
+    assert control_plane["apt"]["lock_holder"] == {
+        "pid": 4321,
+        "command": "/usr/bin/python3 /usr/bin/unattended-upgrade",
+    }
+
+
+def test_listening_ports_have_their_process_and_connections_are_left_out(control_plane):
+    assert control_plane["network"]["listening"] == [
+        {"protocol": "tcp", "port": 6443, "local": False, "process": "kube-apiserver"},
+        {"protocol": "tcp", "port": 6444, "local": True, "process": None},
+        {"protocol": "udp", "port": 51871, "local": False, "process": None},
+    ]
+
+
+def test_dockers_forward_policy_and_ufw_are_recognised(control_plane):
+    firewall = control_plane["firewall"]
+    assert firewall["iptables_backend"] == "legacy"
+    assert firewall["forward_policy"] == "DROP"
+    assert firewall["docker_forward_drop"] is True
+    assert firewall["ufw_active"] is True
+    assert firewall["ufw_rules"][1] == "allow udp 51871 0.0.0.0/0 any 0.0.0.0/0 in"
+
+
+def test_chrony_says_whether_the_clock_is_synchronised(control_plane, jetson):
+    assert control_plane["clock"]["synchronized"] is False
+    assert control_plane["clock"]["service"] == "chrony"
+    assert jetson["clock"] == {**jetson["clock"], "synchronized": True, "service": "systemd-timesyncd"}
+
+
+def test_the_kernel_is_asked_where_no_service_answers():
+    """The same answer as timedatectl's, which looks at the same number."""
+    assert probe_module.kernel_clock_is_synchronised() in (True, False)
+
+
+def test_wireguard_peers_come_without_any_private_key(control_plane):
+    interface = control_plane["wireguard"]["interfaces"]["wg0"]
+    assert interface["listen_port"] == 51871
+    assert interface["userspace"] is True
+    assert interface["peers"][0]["allowed_ips"] == ["10.200.0.2/32", "10.244.1.0/24"]
+    assert interface["peers"][0]["handshake_age_s"] > 0
+    assert interface["peers"][1]["endpoint"] is None
+    assert interface["peers"][1]["handshake_age_s"] is None
+    assert "hidden" not in json.dumps(control_plane)
+
+
+def test_dockers_containerd_shows_its_disabled_cri_plugin_from_the_file(control_plane):
+    found = control_plane["containerd"]
+    assert found["version"] == "1.7.27"
+    assert found["package"] == "containerd.io"
+    assert found["disabled_plugins"] == ["cri"]
+    assert found["docker_owned"] is True
+
+
+def test_a_control_plane_has_the_hash_of_its_ca_as_kubeadm_gives_it(control_plane):
+    kubernetes = control_plane["kubernetes"]
+    assert kubernetes["role"] == "control_plane"
+    assert kubernetes["kubelet_version"] == "1.35.4"
+    # openssl x509 -pubkey | openssl rsa -pubin -outform der | openssl dgst -sha256
+    assert kubernetes["cluster_ca_hash"] == "sha256:1bbac8fa6fec3ca54e3fd78b23b0ab8204b8a33f0d4f3cdb2a155f2e2a1b11e3"
+    assert kubernetes["leftovers"] == []
+
+
+def test_kubernetes_files_without_a_role_are_leftovers_but_empty_directories_are_not(tmp_path):
+    (tmp_path / "var/lib/kubelet/pki").mkdir(parents=True)
+    (tmp_path / "var/lib/etcd/member").mkdir(parents=True)
+    (tmp_path / "var/lib/kubelet/pki/kubelet.crt").write_text("old")
+    assert probe_module.probe(str(tmp_path))["kubernetes"]["leftovers"] == ["/var/lib/kubelet"]
+
+
+def test_the_mark_of_role_kubeadm_says_how_far_it_came(control_plane_tree):
+    mark = control_plane_tree / "var/lib/edgectl/kubeadm.json"
+    mark.parent.mkdir()
+    mark.write_text('{"cluster": "edgectl", "phase": "joining"}\n')
+    found = probe_module.probe(str(control_plane_tree))["kubernetes"]
+    assert (found["made_by_edgectl"], found["phase"]) == (True, "joining")
+
+
+def test_lock_and_reboot_marker_are_read(control_plane):
+    assert control_plane["lock"]["owner"] == "ana@laptop"
+    assert control_plane["reboot"] == {"required": True, "packages": ["linux-image-6.1.0-31-amd64"]}
+
+
+@pytest.mark.parametrize(
+    ("recording", "version", "sandbox", "bin_dirs"),
+    [
+        ("containerd-1.6.20-debian.toml", 2, "registry.k8s.io/pause:3.6", ["/usr/lib/cni"]),
+        ("containerd-2.1-excerpt.toml", 3, "registry.k8s.io/pause:3.10", ["/usr/lib/cni", "/opt/cni/bin"]),
+    ],
+)
+def test_containerds_own_dump_is_understood_in_both_layouts(control_plane_tree, recording, version, sandbox, bin_dirs):
+    shutil.copy(DATA / recording, control_plane_tree / ".commands/containerd-config")
+    found = probe_module.probe(str(control_plane_tree))["containerd"]
+    assert found["config_version"] == version
+    assert found["disabled_plugins"] == []
+    assert found["sandbox_image"] == sandbox
+    assert found["cni_bin_dirs"] == bin_dirs
+    assert found["default_runtime"] == "runc"
+    assert "runc" in found["runtimes"]
+    assert found["systemd_cgroup"] is (version == 3)
+    assert found["imports"]
+
+
+def test_on_a_lab_node_the_laid_over_file_wins(control_plane_tree):
+    overlay = control_plane_tree / "etc/edgectl-lab.d/root/proc/device-tree"
+    overlay.mkdir(parents=True)
+    (overlay / "model").write_bytes(b"NVIDIA Jetson Orin Nano Developer Kit\0")
+    (overlay / "compatible").write_bytes(b"nvidia,tegra234\0")
+    assert probe_module.probe(str(control_plane_tree))["jetson"] is None
+    (control_plane_tree / "etc/edgectl-lab").write_text("")
+    document = probe_module.probe(str(control_plane_tree))
+    assert document["simulated"] == "lab"
+    assert document["jetson"]["model"] == "NVIDIA Jetson Orin Nano Developer Kit"
+
+
+def test_an_empty_root_gives_nulls_and_no_exception(tmp_path):
+    document = probe_module.probe(str(tmp_path))
+    assert document["memory"] is None
+    assert document["jetson"] is None
+    assert document["identity"]["machine_id"] is None
+    assert any(line.startswith("memory: KeyError") for line in document["errors"])
+
+
+def test_a_broken_file_costs_only_its_own_section(control_plane_tree):
+    (control_plane_tree / "run/edgectl.lock").write_text("{ not json")
+    document = probe_module.probe(str(control_plane_tree))
+    assert document["lock"] is None
+    assert document["kubernetes"]["role"] == "control_plane"
+    assert any(line.startswith("lock:") for line in document["errors"])
+
+
+def test_an_ordinary_user_gets_a_document_too(control_plane_tree):
+    if os.geteuid() != 0:
+        pytest.skip("root only: it becomes another user")
+    (control_plane_tree / "etc/ufw/user.rules").chmod(0o600)
+    control_plane_tree.parent.chmod(0o755)
+    for directory in control_plane_tree.parents[:3]:
+        directory.chmod(0o755)
+    answer = subprocess.run(
+        ["/usr/bin/python3", "-", str(control_plane_tree)],
+        input=SCRIPT.read_text(),
+        text=True,
+        capture_output=True,
+        check=True,
+        user="nobody",
+        env={},
+    )
+    document = json.loads(answer.stdout)
+    assert document["identity"]["root"] is False
+    assert "/etc/ufw/user.rules: Permission denied" in document["errors"]
+    assert document["kubernetes"]["role"] == "control_plane"
+
+
+def test_the_live_machine_is_probed_through_standard_input():
+    answer = subprocess.run([sys.executable, "-"], input=SCRIPT.read_text(), text=True, capture_output=True, check=True)
+    document = json.loads(answer.stdout)
+    assert document["memory"]["total_kib"] > 0
+    assert document["kernel"]["release"] == os.uname().release
+
+
+def test_a_command_that_hangs_is_left_behind_with_its_reason(monkeypatch):
+    monkeypatch.setattr(probe_module, "COMMAND_TIMEOUT_S", 0.1)
+    host = probe_module.Host()
+    host.start("slow", "sleep", "30")
+    assert host.output("slow") is None
+    assert host.errors == ["slow: no answer within 0 s"]
+
+
+FILES_FOR_HOSTS = sorted(
+    file for folder in ("module_utils", "modules") for file in (SCRIPT.parents[1] / folder).rglob("*.py")
+)
+
+
+@pytest.mark.parametrize("file", FILES_FOR_HOSTS, ids=lambda file: file.stem)
+def test_what_runs_on_hosts_is_written_in_the_python_of_jetpack_5(file):
+    tree = ast.parse(file.read_text(encoding="utf-8"), str(file), feature_version=(3, 8))
+    assert list(types_of_newer_pythons(tree)) == []
+
+
+def types_of_newer_pythons(tree):
+    """`list[str]` and `str | None` where Python 3.8 would evaluate them: everywhere but in annotations."""
+    annotations = [
+        annotation
+        for node in ast.walk(tree)
+        for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None))
+        if annotation is not None
+    ]
+    harmless = {id(part) for annotation in annotations for part in ast.walk(annotation)}
+    builtins = ("list", "dict", "tuple", "set", "frozenset", "type")
+    for node in ast.walk(tree):
+        if id(node) in harmless:
+            continue
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in builtins:
+            yield f"line {node.lineno}: {ast.unparse(node)}"
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr) and "None" in ast.unparse(node):
+            yield f"line {node.lineno}: {ast.unparse(node)}"
+
+
+def test_the_look_for_newer_types_finds_them():
+    tree = ast.parse("from __future__ import annotations\nx: list[str]\nY = list[str]\nZ = str | None\n")
+    assert list(types_of_newer_pythons(tree)) == ["line 3: list[str]", "line 4: str | None"]
+
+
+@pytest.mark.skipif(not shutil.which("python3.8"), reason="no Python 3.8 here")
+def test_the_probe_runs_in_python_3_8():
+    answer = subprocess.run(["python3.8", str(SCRIPT), str(DATA / "jetson_r36")], capture_output=True, text=True)
+    if "pyenv" in answer.stderr:
+        pytest.skip("python3.8 is a shim without a Python behind it")
+    assert json.loads(answer.stdout)["jetson"]["l4t"] == "36.4.3"
+
+
+def test_the_probe_imports_only_the_standard_library():
+    tree = ast.parse(SCRIPT.read_text(encoding="utf-8"))
+    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    assert imported <= sys.stdlib_module_names
