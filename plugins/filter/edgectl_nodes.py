@@ -1,0 +1,42 @@
+"""Filters over Kubernetes' Node objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+ROLE_LABEL = "node-role.kubernetes.io/"
+
+
+def platform(document: Mapping[str, Any]) -> str | None:
+    """`jetson`, `dgpu` or `cpu`, from a probe document; None when the host was not probed in this run."""
+    if not document:
+        return None
+    if document.get("jetson"):
+        return "jetson"
+    return "dgpu" if document.get("gpus") else "cpu"
+
+
+def node_summary(node: dict[str, Any], hostvars: Mapping[str, Any]) -> dict[str, Any]:
+    """What a person wants to know about a node: its roles, whether it is Ready, its address, version and system."""
+    name, info, status = node["metadata"]["name"], node["status"]["nodeInfo"], node["status"]
+    labels = node["metadata"].get("labels", {})
+    facts = hostvars[name].get("ansible_facts", {}) if name in hostvars else {}
+    return {
+        "name": name,
+        "roles": sorted(label[len(ROLE_LABEL) :] for label in labels if label.startswith(ROLE_LABEL)) or ["worker"],
+        "ready": any(c["type"] == "Ready" and c["status"] == "True" for c in status.get("conditions", [])),
+        "internal_ip": next((a["address"] for a in status.get("addresses", []) if a["type"] == "InternalIP"), None),
+        "pod_cidr": node.get("spec", {}).get("podCIDR"),
+        "version": info["kubeletVersion"].removeprefix("v"),
+        "os": info["osImage"],
+        "arch": info["architecture"],
+        "platform": platform(facts.get("edgectl", {})),
+    }
+
+
+class FilterModule:
+    """Makes the filters known to Ansible."""
+
+    def filters(self) -> dict[str, Any]:
+        return {"edgectl_node_summary": node_summary}

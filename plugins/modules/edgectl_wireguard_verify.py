@@ -1,0 +1,123 @@
+#!/usr/bin/python
+"""Module edgectl_wireguard_verify: proves that a tunnel carries packets to each peer."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import subprocess
+import time
+from pathlib import Path
+
+from ansible.module_utils.basic import AnsibleModule
+
+DOCUMENTATION = r"""
+module: edgectl_wireguard_verify
+short_description: Prove that a WireGuard tunnel carries packets
+description:
+  - Sends a packet of the tunnel's full size, which must not be fragmented, to every peer, all at once.
+  - Fails with the reason for each required peer that does not answer in time; names the others.
+options:
+  interface: {description: Name of the interface., type: str, required: true}
+  peers:
+    description: As from the filter C(edgectl_wireguard_peers).
+    type: list
+    elements: dict
+    required: true
+  required: {description: Names of the peers that must answer., type: list, elements: str, required: true}
+  timeout: {description: Seconds to wait for the required peers., type: int, default: 20}
+"""
+
+IP_AND_ICMP_HEADERS = 28
+SMALL = 56
+# WireGuard renews a session that is in use every 120 s and gives it up after 180 s.
+STALE = 180
+# Below this no IPv4 network goes (RFC 791), so it is where the search for a size that passes begins.
+SMALLEST_MTU = 576
+
+
+def answers(address, size, wait=1):
+    """Whether one unfragmented ICMP packet with `size` bytes of payload comes back."""
+    command = ["ping", "-n", "-q", "-c", "1", "-W", str(wait), "-M", "do", "-s", str(size), address]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def largest_mtu(address, mtu):
+    """The largest packet that reaches the peer, to a precision of 8 bytes, as a multiple of 4."""
+    low, high = SMALLEST_MTU, mtu
+    while high - low > 8:
+        middle = (low + high) // 2
+        if answers(address, middle - IP_AND_ICMP_HEADERS):
+            low = middle
+        else:
+            high = middle
+    return low - low % 4
+
+
+def handshakes(interface):
+    """{public key: age of the last handshake in seconds}, without peers that never had one."""
+    done = subprocess.run(["wg", "show", interface, "latest-handshakes"], capture_output=True, text=True, check=False)
+    pairs = (line.split("\t") for line in done.stdout.splitlines())
+    return {key: int(time.time()) - int(stamp) for key, stamp in pairs if stamp != "0"}
+
+
+def reason(interface, peer, mtu):
+    """Why a peer is silent, in words that say where to look."""
+    where = peer.get("endpoint") or "an endpoint that is not known here"
+    age = handshakes(interface).get(peer["public_key"])
+    if age is None:
+        return f"no WireGuard handshake: is UDP to {where} let through, and is the tunnel up on {peer['name']}?"
+    if age > STALE:
+        return f"the last WireGuard handshake was {age} s ago: is {peer['name']} up, and its tunnel?"
+    if not answers(peer["address"], SMALL):
+        return f"handshake {age} s ago, but {peer['address']} does not answer a ping: look at the firewall there"
+    passing = largest_mtu(peer["address"], mtu)
+    return f"packets of {mtu} bytes do not get through, of {passing} they do: set `wireguard_mtu: {passing}`"
+
+
+def examine(interface, peer, mtu, deadline):
+    """A peer's row of the result; `problem` is empty when a packet of full size came back before the deadline."""
+    while True:
+        if answers(peer["address"], mtu - IP_AND_ICMP_HEADERS):
+            problem = ""
+            break
+        if time.monotonic() >= deadline:
+            problem = reason(interface, peer, mtu)
+            break
+    return {"name": peer["name"], "address": peer["address"], "problem": problem}
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            "interface": {"type": "str", "required": True},
+            "peers": {"type": "list", "elements": "dict", "required": True},
+            "required": {"type": "list", "elements": "str", "required": True},
+            "timeout": {"type": "int", "default": 20},
+        },
+        supports_check_mode=True,
+    )
+    interface, peers, required = (module.params[name] for name in ("interface", "peers", "required"))
+    mtu_file = Path("/sys/class/net", interface, "mtu")
+    if not mtu_file.exists():
+        module.fail_json(msg=f"The interface {interface} does not exist.")
+    mtu = int(mtu_file.read_text())
+
+    now = time.monotonic()
+    deadlines = [now + (module.params["timeout"] if peer["name"] in required else 0) for peer in peers]
+    with concurrent.futures.ThreadPoolExecutor(max_workers=32) as pool:
+        rows = list(pool.map(lambda peer, deadline: examine(interface, peer, mtu, deadline), peers, deadlines))
+    silent = [row for row in rows if row["problem"]]
+    missing = [row for row in silent if row["name"] in required]
+    result = {
+        "changed": False,
+        "peers": rows,
+        "answering": [row["name"] for row in rows if not row["problem"]],
+        "silent": [row["name"] for row in silent],
+    }
+    if missing:
+        module.fail_json(msg="; ".join(f"{row['name']}: {row['problem']}" for row in missing), **result)
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""The playbooks read as tables of contents, and stop where they must."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from edgectl import content
+
+PHASES = ["Preflight", "Enrol", "Machine", "Network", "Runtime", "Cluster", "Verify"]
+
+
+def plays(name: str) -> list[dict[str, Any]]:
+    return yaml.safe_load(content.playbook(name).read_text())
+
+
+def included(play: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """(kind, name) of each include in a play, in order."""
+    for task in play["tasks"]:
+        if "ansible.builtin.include_role" in task:
+            yield "role", task["ansible.builtin.include_role"]["name"]
+        elif "ansible.builtin.include_tasks" in task:
+            yield "tasks", task["ansible.builtin.include_tasks"]
+
+
+def test_bootstrap_has_one_play_for_each_phase_in_order() -> None:
+    assert [play["name"] for play in plays("bootstrap")] == PHASES
+
+
+@pytest.mark.parametrize("playbook", ["bootstrap", "reset"])
+def test_every_play_sees_the_shared_options_and_gathers_nothing(playbook: str) -> None:
+    for play in plays(playbook):
+        assert play["roles"] == [{"role": "cluster"}], play["name"]
+        assert play["gather_facts"] is False, play["name"]
+        assert play["become"] is True, play["name"]
+
+
+def test_every_phase_after_the_first_begins_by_looking_for_the_control_plane() -> None:
+    for play in plays("bootstrap")[1:]:
+        assert next(included(play)) == ("tasks", "tasks/require_control_plane.yml"), play["name"]
+
+
+def test_nothing_but_reading_happens_before_the_checks_have_passed() -> None:
+    modules = [
+        key for task in plays("bootstrap")[0]["tasks"] for key in task if key.startswith(("edgectl_", "ansible."))
+    ]
+    assert modules == ["ansible.builtin.include_tasks", "edgectl_facts", "edgectl_lock", "edgectl_preflight"]
+
+
+def test_reset_takes_workers_before_the_control_plane() -> None:
+    reset = plays("reset")[-1]
+    assert [task["name"] for task in reset["tasks"]][:2] == ["Workers", "Control plane"]
+
+
+def test_reset_undoes_the_roles_of_bootstrap_in_reverse_order() -> None:
+    done = [name for play in plays("bootstrap") for kind, name in included(play) if kind == "role"]
+    undone = yaml.safe_load((content.root() / "playbooks/tasks/remove_node.yml").read_text())
+    roles = [task["ansible.builtin.include_role"]["name"] for task in undone]
+    assert set(roles) == set(done)
+    assert roles == ["kubeadm", "pod_network", "containerd", "wireguard", "machine"]
+    for task in undone:
+        role = task["ansible.builtin.include_role"]["name"]
+        assert task["vars"] == {f"{role}_state": "absent"}
+
+
+def test_every_file_that_a_playbook_includes_exists() -> None:
+    base = content.root() / "playbooks"
+    for playbook in ("bootstrap", "reset"):
+        for play in plays(playbook):
+            for kind, name in included(play):
+                path = base / name if kind == "tasks" else content.root() / "roles" / name
+                assert path.exists(), path

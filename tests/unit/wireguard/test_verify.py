@@ -1,0 +1,27 @@
+"""A silent peer is explained."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.wireguard.content import load
+
+verify = load("plugins/modules/edgectl_wireguard_verify.py")
+PEER = {"name": "nuc2", "public_key": "key", "address": "10.200.0.2", "endpoint": "192.168.1.2:51871"}
+
+
+@pytest.mark.parametrize(
+    ("age", "passing_mtu", "words"),
+    [
+        (None, 0, "no WireGuard handshake: is UDP to 192.168.1.2:51871 let through"),
+        (3600, 0, "the last WireGuard handshake was 3600 s ago"),
+        (20, 0, "look at the firewall there"),
+        (20, 1400, "set `wireguard_mtu: 1396`"),
+    ],
+)
+def test_the_reason_says_where_to_look(
+    monkeypatch: pytest.MonkeyPatch, age: int | None, passing_mtu: int, words: str
+) -> None:
+    monkeypatch.setattr(verify, "handshakes", lambda _: {} if age is None else {"key": age})
+    monkeypatch.setattr(verify, "answers", lambda _address, size, wait=1: size + 28 <= passing_mtu)
+    assert words in verify.reason("wg0", PEER, 1420)
