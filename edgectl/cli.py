@@ -1,0 +1,85 @@
+"""The Typer app and the one error boundary. Each verb lives in `edgectl/commands/`."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from edgectl import __version__
+from edgectl.commands import bootstrap, env, kubectl, lab, probe, reset
+from edgectl.errors import EdgectlError, Problems
+from edgectl.exitcodes import ExitCode
+
+HELP = """Turn NUCs and Jetson boards into one Kubernetes cluster over WireGuard.
+
+Start with `edgectl lab up` to try it without hardware, or copy the sample inventory and run
+`edgectl bootstrap inventory`.
+"""
+
+EPILOG = (
+    "Exit codes: 0 done, 1 a run failed, 2 usage or invalid inventory, 3 changes pending, "
+    "4 unreachable hosts, 5 unhealthy, 130 interrupted."
+)
+
+app = typer.Typer(
+    name="edgectl",
+    help=HELP,
+    epilog=EPILOG,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"edgectl {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(False, "--version", help="Print the version.", is_eager=True, callback=_print_version),
+) -> None:
+    pass
+
+
+app.command(name="bootstrap")(bootstrap.bootstrap)
+app.command(name="probe")(probe.probe)
+app.command(name="kubectl", context_settings=kubectl.CONTEXT_SETTINGS)(kubectl.kubectl)
+app.command(name="reset")(reset.reset)
+app.add_typer(lab.app, name="lab")
+app.command(name="env")(env.env)
+
+
+def show_error(error: EdgectlError) -> None:
+    """Print an error to stderr: one line a problem, then the evidence and the fix."""
+    colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+    bold, dim, off = ("\033[1;31m", "\033[2m", "\033[0m") if colour else ("", "", "")
+    for problem in error.problems if isinstance(error, Problems) else [error]:
+        print(f"{bold}error:{off} {problem.what}", file=sys.stderr)
+        if problem.why:
+            print(f"  {dim}why:{off} {problem.why}", file=sys.stderr)
+        if problem.fix:
+            print(f"  {dim}fix:{off} {problem.fix}", file=sys.stderr)
+        if problem.log:
+            print(f"  {dim}log:{off} {problem.log}", file=sys.stderr)
+
+
+def main() -> None:
+    """Run the app; every error leaves through here with its exit code and without a traceback."""
+    try:
+        app()
+    except EdgectlError as error:
+        show_error(error)
+        sys.exit(int(error.code))
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(int(ExitCode.INTERRUPTED))
+    except BrokenPipeError:
+        # The reader (head, less) has gone; say nothing and let Python's own flush find nothing to write to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(int(ExitCode.OK))

@@ -1,0 +1,1 @@
+"""One module a verb: parse, call the library, print. Nothing else happens here."""

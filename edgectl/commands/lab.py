@@ -1,0 +1,123 @@
+"""`edgectl lab`: machines to try edgectl on, without hardware."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from edgectl.lab import spec
+
+app = typer.Typer(help="The built-in lab: machines to try edgectl on, made of containers.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Option("--name", help="Which lab; several stand side by side.")]
+Node = Annotated[str, typer.Argument(help="Name of the node, such as nuc1.")]
+
+
+@app.command()
+def up(
+    name: Name = "lab",
+    nodes: Annotated[
+        str | None,
+        typer.Option(help=f"NAME[:control_plane][:jetson],...  [default: {spec.DEFAULT_NODES}]", show_default=False),
+    ] = None,
+    directory: Annotated[
+        Path | None, typer.Option("--dir", help="Where to write the inventory; the lab's own directory by default.")
+    ] = None,
+    artifacts: Annotated[
+        Path | None, typer.Option(help="A directory that `edgectl lab build` made; built or fetched by default.")
+    ] = None,
+    no_artifacts: Annotated[
+        bool, typer.Option("--no-artifacts", help="Nodes only; Kubernetes comes from upstream's packages.")
+    ] = False,
+) -> None:
+    """Boot the machines and write their inventory. Again: changes nothing, or boots what stands still."""
+    from edgectl.commands.lab_progress import PhaseLines
+    from edgectl.lab import artifacts as artifact_directory
+    from edgectl.lab import lifecycle, record
+
+    progress = PhaseLines()
+    spec.parse_name(name)
+    wanted = spec.parse_nodes(nodes or spec.DEFAULT_NODES) if nodes or record.load(name) is None else None
+    lifecycle.check_machine()
+    if artifacts is None and not no_artifacts:
+        artifacts = artifact_directory.build(progress)
+    lab = lifecycle.up(name, wanted, progress, directory=directory, artifacts=artifacts)
+    typer.echo(f"inventory  {lab.inventory}")
+    typer.echo(f"next       edgectl bootstrap {shlex.quote(lab.inventory)}")
+
+
+@app.command()
+def down(
+    name: Name = "lab",
+    purge: Annotated[bool, typer.Option("--purge", help="Also remove the node image and the artifacts.")] = False,
+) -> None:
+    """Remove a lab: its nodes, network, key and inventory. The node image and the artifacts are kept."""
+    from edgectl.commands.lab_progress import PhaseLines
+    from edgectl.lab import lifecycle
+
+    removed = lifecycle.down(spec.parse_name(name), PhaseLines(), purge=purge)
+    for item in removed or ["nothing: there is no such lab"]:
+        typer.echo(f"removed  {item}")
+
+
+@app.command()
+def status(
+    name: Annotated[str | None, typer.Option("--name", help="Only this lab.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+) -> None:
+    """Show the labs and their nodes."""
+    from edgectl.lab import status as lab_status
+
+    document = lab_status.document(name)
+    typer.echo(json.dumps(document, indent=2) if as_json else lab_status.table(document))
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def ssh(context: typer.Context, node: Node, name: Name = "lab") -> None:
+    """Log in to a node, or run a command there: `edgectl lab ssh nuc1 -- uptime`."""
+    from edgectl.lab import login, record
+
+    command = login.command(record.require(name), node, context.args)
+    os.execvp(command[0], command)  # noqa: S606
+
+
+@app.command()
+def stop(nodes: Annotated[list[str], typer.Argument(help="Names of nodes.")], name: Name = "lab") -> None:
+    """Shut nodes down, as with the power button."""
+    from edgectl.lab import lifecycle, record
+
+    lifecycle.stop(record.require(name), nodes)
+
+
+@app.command()
+def start(nodes: Annotated[list[str], typer.Argument(help="Names of nodes.")], name: Name = "lab") -> None:
+    """Boot nodes that were shut down."""
+    from edgectl.lab import lifecycle, record
+
+    lifecycle.start(record.require(name), nodes)
+
+
+@app.command()
+def build() -> None:
+    """Fetch or build Kubernetes' programs and images and the node image; print where the artifacts are."""
+    from edgectl.commands.lab_progress import PhaseLines
+    from edgectl.lab import artifacts, image, lifecycle
+
+    lifecycle.check_machine()
+    progress = PhaseLines()
+    image.build(progress)
+    typer.echo(artifacts.build(progress))
+
+
+@app.command()
+def setup() -> None:
+    """Install the packages that a lab needs on this machine (Debian 12, 13 or Ubuntu 24.04)."""
+    from edgectl.commands.lab_progress import PhaseLines
+    from edgectl.lab import setup as lab_setup
+
+    lab_setup.install(PhaseLines())

@@ -1,0 +1,89 @@
+"""What bootstrap and reset share: get ready, run the playbook in view, print the summary, end with its exit code."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from edgectl import content
+from edgectl.cluster.session import Request, Session, open_session
+from edgectl.cluster.verb import carry_out
+from edgectl.inventory import load, read
+from edgectl.output import summary
+from edgectl.output.dialog import TerminalDialog, can_ask, confirm
+from edgectl.output.jsonl import JsonLinesRenderer
+from edgectl.output.renderer import Style, choose_style, make
+from edgectl.output.words import listing
+from edgectl.run.playbook import phases
+
+
+@dataclass(frozen=True)
+class Show:
+    """How the user wants to see it."""
+
+    json: bool = False
+    plain: bool = False
+    verbose: bool = False
+
+
+def run_verb(
+    verb: str,
+    *,
+    inventory: Path,
+    limit: str,
+    show: Show,
+    ask: bool,
+    accept_new_host_keys: bool,
+    ask_become_password: bool,
+    vault_password_file: Path | None,
+    arguments: tuple[str, ...],
+    destroys: bool = False,
+    yes: bool = False,
+) -> None:
+    """Run a verb from the command line to its exit code."""
+    words = ["edgectl", verb, str(inventory), *(["--limit", limit] if limit else [])]
+    request = Request(
+        inventory=inventory,
+        command=shlex.join(words),
+        limit=limit,
+        accept_new_host_keys=accept_new_host_keys,
+        ask_become_password=ask_become_password,
+        vault_password_file=vault_password_file,
+        need_control_plane=not destroys,
+    )
+    dialog = TerminalDialog() if ask and can_ask() else None
+    # A reset must work on an inventory that has become wrong in the meantime.
+    session = open_session(request, dialog, read if destroys else load)
+    if destroys:
+        confirm(*_what_is_lost(session, limited=bool(limit)), yes=yes, command=request.command)
+    style = choose_style(json=show.json, plain=show.plain)
+    renderer = make(style, phases=phases(content.playbook(verb)), verbose=show.verbose)
+    for host, reason in session.missing.items():
+        renderer.note(f"{host} is left out: {reason}")
+    outcome = carry_out(
+        verb, session, renderer, limited=bool(limit), arguments=arguments, verbosity=1 if show.verbose else 0,
+        on_cancel=lambda: print(_STOPPING, file=sys.stderr),
+    )  # fmt: skip
+    if isinstance(renderer, JsonLinesRenderer):
+        renderer.write(summary.document(outcome))
+    else:
+        if style is Style.LIVE or outcome.result.phases:
+            print()
+        for line in summary.lines(outcome):
+            print(line)
+    raise typer.Exit(int(outcome.exit_code))
+
+
+_STOPPING = "\nstopping; hosts may be in the middle of a task. Ctrl-C again kills Ansible at once."
+
+
+def _what_is_lost(session: Session, *, limited: bool) -> tuple[str, str]:
+    if limited:
+        names = ",".join(session.ready)
+        return names, f"This removes {listing(session.ready)} from the cluster, with all data in their pods"
+    name = str(session.inventory.option("cluster_name", "edgectl"))
+    return name, f"This destroys the cluster {name} on {listing(session.ready)}, with everything in it"

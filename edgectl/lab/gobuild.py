@@ -1,0 +1,70 @@
+"""Builds Kubernetes' programs from the Go modules that lab/kubernetes pins."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from edgectl.lab.machine import run
+
+PROGRAMS = ("kubeadm", "kubelet", "kubectl")
+CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler")
+_VERSION_PACKAGES = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
+
+
+def kubernetes_version(source: Path) -> str:
+    """The release that go.mod pins, such as v1.35.4."""
+    return module_version(source, "k8s.io/kubernetes")
+
+
+def module_version(source: Path, module: str) -> str:
+    """The version of a module that go.mod requires."""
+    for line in (source / "go.mod").read_text().splitlines():
+        words = line.split()
+        if words[:1] == [module] and "=>" not in words:
+            return words[1]
+    raise ValueError(f"{source}/go.mod does not require {module}")
+
+
+def linker_flags(version: str) -> str:
+    """What upstream's release process stamps into its programs, as far as it is known here."""
+    major, minor, _ = version.removeprefix("v").split(".")
+    stamps = {
+        "gitVersion": version,
+        "gitMajor": major,
+        "gitMinor": minor,
+        "gitTreeState": "clean",
+        "gitCommit": "unknown",
+    }
+    return " ".join(
+        ["-s", "-w", *(f"-X {package}.{key}={value}" for package in _VERSION_PACKAGES for key, value in stamps.items())]
+    )
+
+
+def build_kubernetes(go: Path, source: Path, into: Path, log: Path) -> None:
+    """Build kubeadm, kubelet, kubectl, the control plane's program and pause into a directory."""
+    upstream = [f"k8s.io/kubernetes/cmd/{program}" for program in PROGRAMS]
+    flags = ["-trimpath", "-ldflags", linker_flags(kubernetes_version(source))]
+    with log.open("a") as output:
+        run(
+            [go, "build", *flags, "-o", f"{into}/", "./controlplane", "./pause", *upstream],
+            cwd=source,
+            env=_environment("-mod=readonly -buildvcs=false"),
+            output=output,
+        )
+
+
+def build_coredns(go: Path, version: str, into: Path, log: Path) -> None:
+    """Build CoreDNS, which is a module of its own with its own pins."""
+    with log.open("a") as output:
+        run(
+            [go, "install", "-trimpath", "-ldflags", "-s -w", f"github.com/coredns/coredns@{version}"],
+            cwd=into,
+            env={**_environment("-buildvcs=false"), "GOBIN": str(into)},
+            output=output,
+        )
+
+
+def _environment(flags: str) -> dict[str, str]:
+    # The caller's GOPROXY, GOCACHE and the like stay in force; what decides the outcome does not come from outside.
+    return {"GOFLAGS": flags, "CGO_ENABLED": "0", "GOWORK": "off", "GOTOOLCHAIN": os.environ.get("GOTOOLCHAIN", "auto")}

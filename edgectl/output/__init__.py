@@ -1,0 +1,1 @@
+"""Showing a run: three renderers of the same events, and the summary at the end."""

@@ -1,0 +1,100 @@
+"""One line for each thing worth knowing: phases, changes, waits, failures. For logs, CI and pipes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from edgectl.output.words import count, duration, first_line
+from edgectl.run.events import (
+    Event,
+    HostDone,
+    Notified,
+    PhaseFinished,
+    PhaseStarted,
+    Status,
+    Waiting,
+    Warned,
+)
+
+_SHOWN = {
+    Status.CHANGED: "changed",
+    Status.FAILED: "FAILED",
+    Status.UNREACHABLE: "UNREACHABLE",
+    Status.IGNORED: "ignored",
+}
+
+
+class PlainRenderer:
+    """Writes lines through `write`; verbose adds tasks that changed nothing and Ansible's own messages."""
+
+    def __init__(self, write: Callable[[str], None], *, verbose: bool = False) -> None:
+        self._write = write
+        self._verbose = verbose
+        self._changes = 0
+        self._failures = 0
+        self._waiting: set[tuple[str, str]] = set()
+        self._warned: set[str] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        self._write(text)
+
+    def take(self, event: Event) -> None:
+        match event:
+            case PhaseStarted():
+                self._changes = self._failures = 0
+                self._write(f"{event.phase}")
+            case PhaseFinished():
+                self._phase_finished(event)
+            case HostDone():
+                self._host_done(event)
+            case Waiting():
+                self._waiting_for(event)
+            case Notified() if self._verbose:
+                self._write(f"  {event.host}: will run handler {event.handler}")
+            case Warned():
+                self._warned_of(event)
+
+    def _phase_finished(self, event: PhaseFinished) -> None:
+        parts = [count(self._changes, "change")]
+        if self._failures:
+            parts.append(count(self._failures, "failure"))
+        self._write(f"  {event.phase} ended after {duration(event.seconds)}: {', '.join(parts)}")
+
+    def _host_done(self, event: HostDone) -> None:
+        if event.status is Status.CHANGED:
+            self._changes += 1
+        if event.status in (Status.FAILED, Status.UNREACHABLE):
+            self._failures += 1
+        if event.status not in _SHOWN and not self._verbose:
+            return
+        line = f"  {event.host}: {_SHOWN.get(event.status, event.status)}: {event.task}"
+        if event.failure is not None:
+            message = event.failure.message if self._verbose else first_line(event.failure.message)
+            line += f": {message}"
+        elif self._verbose:
+            line += f" ({duration(event.seconds)})"
+        self._write(line)
+
+    def _waiting_for(self, event: Waiting) -> None:
+        # A pipe has no line to overwrite: say once that we wait, and only the log counts the attempts.
+        place = (event.host, event.task)
+        if place not in self._waiting or self._verbose:
+            self._write(f"  {event.host}: waiting: {event.task} (attempt {event.attempt} of {event.attempts})")
+        self._waiting.add(place)
+
+    def _warned_of(self, event: Warned) -> None:
+        if event.level == "verbose" and not self._verbose:
+            return
+        if event.text not in self._warned:
+            self._warned.add(event.text)
+            self._write(f"  {event.text}")

@@ -1,0 +1,205 @@
+"""The end of a run, for people: what stands now, or what failed, why, and what to do about it."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from edgectl.cluster.verb import Outcome
+from edgectl.output.jsonl import SCHEMA_VERSION, as_json
+from edgectl.output.words import count, duration, listing
+from edgectl.run.events import Failure
+from edgectl.run.result import RunResult, RunStatus
+
+_INDENT = "  "
+
+
+def lines(outcome: Outcome) -> Iterator[str]:
+    """The summary of any verb's run."""
+    result = outcome.result
+    match result.status:
+        case RunStatus.SUCCESSFUL:
+            yield from _nodes(result.summary)
+            yield from _changes(result)
+            yield from _phases(result)
+            yield from _left_out(outcome)
+            yield from _next_steps(outcome)
+        case RunStatus.CANCELED:
+            yield from _canceled(outcome)
+        case _:
+            yield from _failed(outcome)
+    yield f"Log: {result.log_path}"
+
+
+def document(outcome: Outcome) -> dict[str, Any]:
+    """The same as one JSON document."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "kind": "result",
+        "verb": outcome.verb,
+        "exit_code": int(outcome.exit_code),
+        "left_out": dict(outcome.session.missing),
+        "journal": {host: list(said) for host, said in outcome.journal.items()},
+        **as_json(outcome.result),
+    }
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Columns padded to their widest cell, two spaces between them."""
+    widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
+    for row in (header, *rows):
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        yield (_INDENT + "  ".join(cells)).rstrip()
+
+
+def _nodes(summary: Mapping[str, Any]) -> Iterator[str]:
+    nodes = summary.get("nodes") or []
+    if not nodes:
+        return
+    yield "Nodes"
+    rows = [
+        (
+            str(node.get("name", "")),
+            ", ".join(node.get("roles") or []) or "worker",
+            "Ready" if node.get("ready") else "NOT READY",
+            str(node.get("internal_ip") or ""),
+            str(node.get("version") or ""),
+            str(node.get("platform") or ""),
+            str(node.get("os") or ""),
+        )
+        for node in nodes
+    ]
+    yield from table(("NAME", "ROLE", "STATUS", "ADDRESS", "VERSION", "PLATFORM", "OS"), rows)
+    yield ""
+
+
+def _changes(result: RunResult) -> Iterator[str]:
+    hosts = list(result.hosts)
+    changed: dict[str, list[str]] = {}
+    for change in result.changes:
+        changed.setdefault(change.host, []).append(change.phase)
+    if not changed:
+        yield f"Nothing had to be changed on {listing(hosts)}." if hosts else "Nothing had to be changed."
+        yield ""
+        return
+    yield "Changed"
+    rows = []
+    for host in hosts or list(changed):
+        phases = changed.get(host, [])
+        names = ", ".join(f"{phase} {phases.count(phase)}" for phase in dict.fromkeys(phases))
+        rows.append((host, count(len(phases), "change") if phases else "nothing", names))
+    width = max(len(row[0]) for row in rows)
+    for host, number, names in rows:
+        yield f"{_INDENT}{host:<{width}}  {number}" + (f": {names}" if names else "")
+    yield ""
+
+
+def _phases(result: RunResult) -> Iterator[str]:
+    if result.phases:
+        phases = ", ".join(f"{phase.name} {duration(phase.seconds)}" for phase in result.phases)
+        yield from textwrap.wrap(
+            f"{duration(result.seconds)} in all: {phases}", 100, subsequent_indent=_INDENT, break_long_words=False
+        )
+        yield ""
+
+
+def _left_out(outcome: Outcome) -> Iterator[str]:
+    for host, reason in outcome.session.missing.items():
+        yield f"{host} was left out: {reason}"
+        yield f"{_INDENT}when it is back: {command(outcome, limit=host)}"
+    if outcome.session.missing:
+        yield ""
+
+
+def _next_steps(outcome: Outcome) -> Iterator[str]:
+    if outcome.verb == "bootstrap":
+        path = shlex.quote(str(outcome.session.inventory.path))
+        yield "Next"
+        yield f"{_INDENT}edgectl kubectl -i {path} -- get pods -A"
+        yield ""
+
+
+def _canceled(outcome: Outcome) -> Iterator[str]:
+    busy = outcome.result.busy
+    yield "Stopped before the end."
+    if busy:
+        yield "These hosts may still be finishing what they were doing:"
+        for host, task in busy.items():
+            yield f"{_INDENT}{host}: {task}"
+    yield f"Every step can be repeated. To go on: {command(outcome)}"
+    yield ""
+
+
+def _failed(outcome: Outcome) -> Iterator[str]:
+    result = outcome.result
+    if not result.failures:
+        yield "The run failed before any host did anything:"
+        yield from (f"{_INDENT}{line}" for text in result.output[-5:] for line in text.splitlines())
+        yield ""
+        return
+    findings = [finding for failure in result.failures for finding in failure.findings]
+    if findings:
+        yield from _findings(findings)
+    for failure in result.failures:
+        if not failure.findings:
+            yield from _failure(failure, outcome)
+    yield from _left_out(outcome)
+    yield from _how_to_go_on(outcome, preflight_only=all(failure.findings for failure in result.failures))
+
+
+def _findings(findings: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    errors = [finding for finding in findings if finding.get("severity") != "warning"]
+    yield f"{count(len(errors), 'problem')} found before anything was changed:"
+    yield ""
+    for finding in findings:
+        mark = "warning" if finding.get("severity") == "warning" else "error"
+        yield f"{_INDENT}{finding.get('host', '')}: {mark}: {finding.get('what', '')}"
+        for key, label in (("evidence", "seen"), ("fix", "fix")):
+            if finding.get(key):
+                yield f"{_INDENT * 2}{label}: {finding[key]}"
+    yield ""
+
+
+def _failure(failure: Failure, outcome: Outcome) -> Iterator[str]:
+    if failure.unreachable:
+        yield f"{failure.host} could not be reached any more in phase {failure.phase}"
+        yield from _block(failure.message)
+        yield ""
+        return
+    place = f" (working on {failure.delegated_to})" if failure.delegated_to else ""
+    yield f"{failure.host} failed in phase {failure.phase}{place}: {failure.task}"
+    yield from _block(failure.message)
+    if failure.stderr and failure.stderr.splitlines()[-1].strip() not in failure.message:
+        yield from _block("\n".join(failure.stderr.splitlines()[-5:]))
+    said = outcome.journal.get(failure.delegated_to or failure.host, outcome.journal.get(failure.host, []))
+    if said:
+        yield f"{_INDENT}what {failure.host}'s journal says:"
+        yield from (f"{_INDENT * 2}{line}" for line in said)
+    yield ""
+
+
+def _block(text: str) -> Iterator[str]:
+    yield from (f"{_INDENT}{line}" for line in text.strip().splitlines())
+
+
+def _how_to_go_on(outcome: Outcome, *, preflight_only: bool) -> Iterator[str]:
+    failed = list(dict.fromkeys(failure.host for failure in outcome.result.failures))
+    control_plane = {host.name for host in outcome.session.inventory.control_plane}
+    others = [host for host in outcome.session.ready if host not in failed]
+    if preflight_only or control_plane & set(failed) or not others:
+        yield f"When it is mended, run again: {command(outcome)}"
+    else:
+        yield f"{listing(others)} went on without {listing(failed)}."
+        yield f"When it is mended: {command(outcome, limit=','.join(failed))}"
+    yield ""
+
+
+def command(outcome: Outcome, limit: str = "") -> str:
+    """The command line that repeats this verb."""
+    words = ["edgectl", outcome.verb, str(outcome.session.inventory.path)]
+    everybody = len(outcome.session.selected) == len(outcome.session.inventory.hosts)
+    if limit or not everybody:
+        words += ["--limit", limit or ",".join(outcome.session.selected)]
+    return shlex.join(words)

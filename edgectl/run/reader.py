@@ -1,0 +1,202 @@
+"""ansible-runner's raw events in, ours out. Classifies by the data's keys, never by Ansible's wording."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from edgectl.run.events import (
+    Event,
+    Failure,
+    HostDone,
+    HostStarted,
+    Notified,
+    PhaseFinished,
+    PhaseStarted,
+    Status,
+    Tally,
+    TaskStarted,
+    Waiting,
+    Warned,
+)
+
+# Where a result carries data for the CLI; everything else in it may hold what nobody wants in a log.
+SUMMARY_KEY = "edgectl_summary"
+HIDDEN = "its output is hidden, since it may hold a secret (no_log)"
+
+_TALLY = ("ok", "changed", "failures", "dark", "skipped", "rescued", "ignored")
+_STDERR_LINES = 20
+
+
+class EventReader:
+    """Keeps what one raw event does not tell: the phase, and the items of a loop that failed."""
+
+    def __init__(self) -> None:
+        self._phase = ""
+        self._phase_started = 0.0
+        self._failed_items: dict[tuple[str, str], list[str]] = {}
+
+    def read(self, raw: Mapping[str, Any]) -> Iterator[Event]:
+        """The events that one raw event means: none, one, or two where a phase gives way to the next."""
+        kind = str(raw.get("event", ""))
+        data: Mapping[str, Any] = raw.get("event_data") or {}
+        now = _timestamp(raw.get("created"))
+        match kind:
+            case "playbook_on_play_start":
+                yield from self._close_phase(now)
+                self._phase, self._phase_started = str(data.get("name") or data.get("play") or "play"), now
+                yield PhaseStarted(now, self._phase)
+            case "playbook_on_task_start" | "playbook_on_handler_task_start":
+                handler = bool(data.get("is_conditional")) or kind == "playbook_on_handler_task_start"
+                yield TaskStarted(now, _task(data), str(data.get("role", "")), handler)
+            case "runner_on_start":
+                yield HostStarted(now, str(data.get("host", "")), _task(data))
+            case "runner_retry":
+                result = data.get("res") or {}
+                attempt, attempts = int(result.get("attempts", 0)), int(result.get("retries", 0))
+                # Ansible counts the first try apart: `retries: 3` is shown as 4 by the callback.
+                yield Waiting(now, str(data.get("host", "")), _task(data), attempt, max(attempts - 1, attempt))
+            case "runner_item_on_failed":
+                self._failed_items.setdefault(_place(data), []).append(_item(data))
+            case "runner_on_ok" | "runner_on_skipped" | "runner_on_failed" | "runner_on_unreachable":
+                yield self._done(kind, data, now)
+            case "playbook_on_notify":
+                yield Notified(now, str(data.get("host", "")), str(data.get("handler", "")))
+            case "playbook_on_stats":
+                yield from self._close_phase(now)
+                yield Tally(now, _tally(data))
+            case "warning" | "deprecated" | "error" | "verbose":
+                if text := str(raw.get("stdout", "")).strip():
+                    yield Warned(now, kind, text)
+
+    def finish(self) -> Iterator[Event]:
+        """Close the phase that was running when the run was stopped."""
+        yield from self._close_phase(time.time())
+
+    def _close_phase(self, now: float) -> Iterator[Event]:
+        if self._phase:
+            yield PhaseFinished(now, self._phase, max(0.0, now - self._phase_started))
+            self._phase = ""
+
+    def _done(self, kind: str, data: Mapping[str, Any], now: float) -> HostDone:
+        raw_result = data.get("res")
+        result: Mapping[str, Any] = raw_result if isinstance(raw_result, Mapping) else {}
+        status = _status(kind, data, result)
+        items = tuple(self._failed_items.pop(_place(data), ()))
+        failure = None
+        if status in (Status.FAILED, Status.IGNORED, Status.UNREACHABLE):
+            failure = self._failure(data, result, items, status)
+        return HostDone(
+            now,
+            host=str(data.get("host", "")),
+            task=_task(data),
+            role=str(data.get("role", "")),
+            action=_action(data),
+            status=status,
+            seconds=float(data.get("duration") or 0.0),
+            failure=failure,
+            result=_kept(result),
+        )
+
+    def _failure(
+        self, data: Mapping[str, Any], result: Mapping[str, Any], items: tuple[str, ...], status: Status
+    ) -> Failure:
+        rc = result.get("rc")
+        stderr = str(result.get("stderr") or result.get("module_stderr") or "")
+        findings = result.get("findings")
+        delegated = result.get("_ansible_delegated_vars")
+        host = str(data.get("host", ""))
+        return Failure(
+            host=host,
+            phase=self._phase,
+            task=_task(data),
+            role=str(data.get("role", "")),
+            action=_action(data),
+            message="; ".join(items) if items and "results" in result else _message(result),
+            rc=rc if isinstance(rc, int) else None,
+            stderr="\n".join(stderr.strip().splitlines()[-_STDERR_LINES:]),
+            items=items,
+            findings=tuple(f for f in findings if isinstance(f, Mapping)) if isinstance(findings, list) else (),
+            delegated_to=_delegate(delegated, host),
+            unreachable=status is Status.UNREACHABLE,
+        )
+
+
+def _status(kind: str, data: Mapping[str, Any], result: Mapping[str, Any]) -> Status:
+    if kind == "runner_on_skipped":
+        return Status.SKIPPED
+    if kind == "runner_on_unreachable":
+        return Status.UNREACHABLE
+    if kind == "runner_on_failed":
+        return Status.IGNORED if data.get("ignore_errors") else Status.FAILED
+    return Status.CHANGED if result.get("changed") else Status.OK
+
+
+def _message(result: Mapping[str, Any]) -> str:
+    if "censored" in result:
+        return HIDDEN
+    if "cmd" in result and isinstance(result.get("rc"), int) and result["rc"] != 0:
+        said = str(result.get("stderr") or result.get("stdout") or "").strip()
+        return f"exit code {result['rc']}" + (f": {said.splitlines()[-1].strip()}" if said else "")
+    for key in ("msg", "reason", "stderr", "module_stderr", "stdout"):
+        value = result.get(key)
+        if isinstance(value, list):
+            value = "\n".join(map(str, value))
+        if value:
+            return str(value).strip()
+    return "it gave no message"
+
+
+def _item(data: Mapping[str, Any]) -> str:
+    result = data.get("res") or {}
+    label = result.get("_ansible_item_label", result.get("item", ""))
+    return f"{label}: {_message(result)}"
+
+
+def _delegate(delegated: object, host: str) -> str:
+    if not isinstance(delegated, Mapping):
+        return ""
+    name = str(delegated.get("ansible_delegated_host") or delegated.get("ansible_host") or "")
+    return "" if name == host else name
+
+
+def _kept(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Only what the CLI itself asks for, so that no secret in a module's result travels on."""
+    facts = result.get("ansible_facts")
+    for holder in (result, facts if isinstance(facts, Mapping) else {}, result.get("msg")):
+        if isinstance(holder, Mapping) and SUMMARY_KEY in holder:
+            return {SUMMARY_KEY: holder[SUMMARY_KEY]}
+    return {}
+
+
+def _tally(data: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    hosts: dict[str, dict[str, int]] = {}
+    for key in _TALLY:
+        for host, count in (data.get(key) or {}).items():
+            hosts.setdefault(str(host), dict.fromkeys(_TALLY, 0))[key] = int(count)
+    return hosts
+
+
+def _task(data: Mapping[str, Any]) -> str:
+    # `name` has the role in front ("wireguard : Keep the key"), which we show apart.
+    return str(data.get("task") or data.get("name") or "")
+
+
+def _action(data: Mapping[str, Any]) -> str:
+    return str(data.get("resolved_action") or data.get("task_action") or "")
+
+
+def _place(data: Mapping[str, Any]) -> tuple[str, str]:
+    return str(data.get("host", "")), str(data.get("task_uuid", ""))
+
+
+def _timestamp(created: object) -> float:
+    if isinstance(created, str):
+        try:
+            moment = datetime.fromisoformat(created)
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        except ValueError:
+            pass
+    return time.time()

@@ -1,0 +1,65 @@
+"""The probe on all hosts at once: the script goes in through `python3 -`, a JSON document comes out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from edgectl import content
+from edgectl.ssh.everywhere import run_everywhere
+from edgectl.ssh.result import Result, Trouble
+from edgectl.ssh.secrets import Secrets, with_password
+from edgectl.ssh.target import Target, of_inventory
+
+if TYPE_CHECKING:
+    from edgectl.inventory import Inventory
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ProbeFailure:
+    """A host that gave no document. `trouble` is None when it was reached but the probe did not run."""
+
+    host: str
+    trouble: Trouble | None
+    reason: str
+
+
+def probe_all(inventory: Inventory, secrets: Secrets | None = None) -> dict[str, Document | ProbeFailure]:
+    """Read the state of every host of an inventory at once."""
+    password = secrets.become_password if secrets else None
+    return probe_targets(with_password(of_inventory(inventory), password))
+
+
+def probe_targets(targets: Iterable[Target]) -> dict[str, Document | ProbeFailure]:
+    """Read the state of every target in parallel, as root where the login or sudo allows it.
+
+    Without root the probe still answers, with null where it may not look.
+    """
+    wanted = list(targets)
+    script = (content.root() / "plugins" / "module_utils" / "edgectl_probe.py").read_text(encoding="utf-8")
+    results = run_everywhere(wanted, "python3 -", stdin=script, as_root=True)
+    refused = [target for target in wanted if _sudo_refused(results[target.name])]
+    results |= run_everywhere(refused, "python3 -", stdin=script)
+    return {target.name: read(target.name, results[target.name]) for target in wanted}
+
+
+def _sudo_refused(result: Result) -> bool:
+    return result.rc not in (0, None) and "sudo" in result.stderr
+
+
+def read(host: str, result: Result) -> Document | ProbeFailure:
+    """Turn an answer into a document; a login banner before the JSON is passed over."""
+    if result.trouble is not None:
+        return ProbeFailure(host, result.trouble, result.reason)
+    if not result.ok:
+        last = (result.stderr.strip() or "no message").splitlines()[-1]
+        return ProbeFailure(host, None, f"the probe ended with {result.rc}: {last}")
+    try:
+        document = json.loads(result.stdout[result.stdout.index("{") :])
+    except ValueError as error:
+        return ProbeFailure(host, None, f"the probe's answer is no JSON: {error}")
+    return document if isinstance(document, dict) else ProbeFailure(host, None, "the probe's answer is no document")

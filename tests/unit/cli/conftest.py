@@ -1,0 +1,77 @@
+"""The command line with real Ansible on hosts that are this machine, and playbooks of the test's own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from edgectl import cli, content
+
+_HOSTS = """
+all:
+  vars:
+    ansible_connection: local
+    ansible_become: false
+    ansible_python_interpreter: {python}
+    cluster_name: attic
+  children:
+    cluster:
+      children:
+        control_plane:
+          hosts:
+            nuc1: {{ansible_host: 10.0.0.1}}
+        workers:
+          hosts:
+            nuc2: {{ansible_host: 10.0.0.2}}
+            orin1: {{ansible_host: 10.0.0.3}}
+"""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command line came to."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def inventory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    for name in ("ANSIBLE_VAULT_PASSWORD_FILE", "EDGECTL_BECOME_PASSWORD_FILE", "EDGECTL_INVENTORY"):
+        monkeypatch.delenv(name, raising=False)
+    directory = tmp_path / "inventory"
+    directory.mkdir()
+    (directory / "hosts.yml").write_text(_HOSTS.format(python=sys.executable))
+    return directory
+
+
+@pytest.fixture
+def playbook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Put a playbook of the test's own in the place of every verb's."""
+
+    def write(text: str) -> None:
+        file = tmp_path / "playbook.yml"
+        file.write_text(text)
+        monkeypatch.setattr(content, "playbook", lambda _verb: file)
+
+    return write
+
+
+@pytest.fixture
+def edgectl(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answer]:
+    """Run a command line as the console script does, through the error boundary."""
+
+    def run(*arguments: object) -> Answer:
+        monkeypatch.setattr(sys, "argv", ["edgectl", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        captured = capfd.readouterr()
+        return Answer(int(end.value.code or 0), captured.out, captured.err)
+
+    return run

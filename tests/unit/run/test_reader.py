@@ -1,0 +1,102 @@
+"""Raw events become ours."""
+
+from __future__ import annotations
+
+import json
+
+from edgectl.output.jsonl import document
+from edgectl.run.events import Failure, HostDone, Notified, PhaseFinished, PhaseStarted, Status, Tally, Waiting
+from edgectl.run.reader import HIDDEN, EventReader
+
+from .recorded import events, raw
+
+
+def failure(host: str, task: str) -> Failure:
+    found = [e.failure for e in events() if isinstance(e, HostDone) and (e.host, e.task) == (host, task)]
+    assert found[0] is not None
+    return found[0]
+
+
+def test_plays_are_phases_with_their_seconds() -> None:
+    assert [e.phase for e in events() if isinstance(e, PhaseStarted)] == ["Machine", "Runtime"]
+    ended = {e.phase: round(e.seconds, 1) for e in events() if isinstance(e, PhaseFinished)}
+    assert ended == {"Machine": 10.6, "Runtime": 7.4}
+
+
+def test_each_task_ends_once_on_each_host_with_its_status() -> None:
+    done = [(e.host, e.task, e.status) for e in events() if isinstance(e, HostDone)]
+    assert len(done) == len(set(done))
+    assert ("nuc2", "Packages", Status.CHANGED) in done
+    assert ("nuc1", "Packages", Status.OK) in done
+    assert ("gone", "Packages", Status.UNREACHABLE) in done
+    assert ("orin1", "Modules", Status.SKIPPED) in done
+    assert ("nuc1", "Modules", Status.IGNORED) in done
+    assert ("nuc2", "Restart the clock", Status.CHANGED) in done
+
+
+def test_a_failed_command_says_what_it_wrote_last() -> None:
+    failed = failure("nuc2", "Start containerd")
+    assert failed.message == "exit code 5: unit containerd.service is masked"
+    assert (failed.phase, failed.role, failed.rc) == ("Runtime", "containerd", 5)
+    assert failed.stderr.splitlines()[0] == "Job failed"
+
+
+def test_a_failed_loop_names_the_items_that_failed() -> None:
+    assert failure("nuc1", "Modules").message == "false: exit code 1"
+
+
+def test_a_hidden_result_says_that_it_is_hidden() -> None:
+    assert failure("orin1", "Password").message == HIDDEN
+
+
+def test_a_delegated_failure_names_the_host_it_happened_on() -> None:
+    assert failure("orin1", "Peer").delegated_to == "nuc1"
+
+
+def test_retries_count_the_attempts_the_author_asked_for() -> None:
+    waits = [(e.attempt, e.attempts) for e in events() if isinstance(e, Waiting) and e.host == "nuc1"]
+    assert waits == [(1, 5), (2, 5)]
+
+
+def test_handlers_are_announced() -> None:
+    assert {(e.host, e.handler) for e in events() if isinstance(e, Notified)} == {
+        ("nuc2", "Restart the clock"),
+        ("orin1", "Restart the clock"),
+    }
+
+
+def test_the_tally_covers_every_host() -> None:
+    tally = next(e for e in events() if isinstance(e, Tally))
+    assert tally.hosts["gone"]["dark"] == 1
+    assert tally.hosts["nuc1"]["rescued"] == 1
+
+
+def test_nothing_of_a_modules_result_travels_on_but_what_is_meant_for_the_cli() -> None:
+    text = json.dumps([document(event) for event in events()])
+    assert "module_args" not in text
+    assert "module_args" in json.dumps(raw())
+    kept = [e.result for e in events() if isinstance(e, HostDone) and e.result]
+    assert kept
+    assert all(result == {"edgectl_summary": {"nodes": [{"name": "nuc1", "ready": True}]}} for result in kept)
+
+
+def test_findings_of_preflight_are_kept() -> None:
+    findings = [{"host": "nuc1", "what": "no time", "severity": "error"}]
+    data = {"host": "nuc1", "task": "Every problem", "res": {"failed": True, "msg": "1 problem", "findings": findings}}
+    (done,) = EventReader().read({"event": "runner_on_failed", "event_data": data})
+    assert isinstance(done, HostDone)
+    assert done.failure is not None
+    assert list(done.failure.findings) == findings
+
+
+def test_a_run_that_was_stopped_closes_its_phase() -> None:
+    reader = EventReader()
+    list(reader.read(raw()[1]))
+    assert [type(event) for event in reader.finish()] == [PhaseFinished]
+
+
+def test_events_nobody_knows_and_empty_ones_mean_nothing() -> None:
+    reader = EventReader()
+    assert list(reader.read({"event": "playbook_on_import"})) == []
+    assert list(reader.read({"event": "verbose", "stdout": "  "})) == []
+    assert list(reader.read({})) == []
