@@ -85,9 +85,10 @@ def open_session(request: Request, dialog: Dialog | None, read: Callable[..., In
         _require_control_plane(inventory, left_out, request)
     if all(name in left_out for name in selected):
         raise Problems([_unreachable(name, left_out[name]) for name in selected])
+    hidden = frozenset(filter(None, (p for t in targets for p in (t.password, t.become_password))))
     return Session(
         inventory,
-        Secrets(become_password=password, vault=vault),
+        Secrets(become_password=password, vault=vault, hidden=hidden),
         {target.name: target for target in secrets.with_password(targets, password)},
         selected,
         left_out,

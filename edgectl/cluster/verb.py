@@ -13,6 +13,7 @@ from edgectl.cluster.session import Session
 from edgectl.exitcodes import ExitCode
 from edgectl.output.renderer import Renderer
 from edgectl.run.playbook import run_playbook
+from edgectl.run.redact import Redactor
 from edgectl.run.result import RunResult, RunStatus
 
 # Hosts that a task must not be delegated to, because they did not answer before the run.
@@ -47,7 +48,6 @@ def carry_out(
     limited: bool,
     extra_vars: Mapping[str, Any] | None = None,
     arguments: tuple[str, ...] = (),
-    verbosity: int = 0,
     on_cancel: Callable[[], None] | None = None,
 ) -> Outcome:
     """Run the verb's playbook on the session's hosts.
@@ -68,7 +68,6 @@ def carry_out(
             known_hosts=inventory.known_hosts.absolute(),
             on_event=shown.take,
             on_cancel=on_cancel,
-            verbosity=verbosity,
             hosts=len(inventory.hosts),
             verb=verb,
         )
@@ -76,7 +75,9 @@ def carry_out(
         return Outcome(verb, session, result)
     result = _with_names(result, session)
     reachable = [session.targets[name] for name in session.targets if name not in session.left_out]
-    lines = journal.of_failures(result.failures, session.targets, result.started)
+    redact = Redactor(session.secrets.values())
+    found = journal.of_failures(result.failures, session.targets, result.started)
+    lines = {host: [redact(line) for line in said] for host, said in found.items()}
     locks.release(reachable, result.run_id)
     return Outcome(verb, session, result, lines)
 

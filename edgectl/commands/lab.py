@@ -39,11 +39,12 @@ def up(
     from edgectl.commands.lab_progress import PhaseLines
     from edgectl.lab import artifacts as artifact_directory
     from edgectl.lab import lifecycle, record
+    from edgectl.lab import setup as lab_setup
 
     progress = PhaseLines()
     spec.parse_name(name)
     wanted = spec.parse_nodes(nodes or spec.DEFAULT_NODES) if nodes or record.load(name) is None else None
-    lifecycle.check_machine()
+    lab_setup.require()
     if artifacts is None and not no_artifacts:
         artifacts = artifact_directory.build(progress)
     lab = lifecycle.up(name, wanted, progress, directory=directory, artifacts=artifacts)
@@ -106,9 +107,10 @@ def start(nodes: Annotated[list[str], typer.Argument(help="Names of nodes.")], n
 def build() -> None:
     """Fetch or build Kubernetes' programs and images and the node image; print where the artifacts are."""
     from edgectl.commands.lab_progress import PhaseLines
-    from edgectl.lab import artifacts, image, lifecycle
+    from edgectl.lab import artifacts, image
+    from edgectl.lab import setup as lab_setup
 
-    lifecycle.check_machine()
+    lab_setup.require()
     progress = PhaseLines()
     image.build(progress)
     typer.echo(artifacts.build(progress))

@@ -65,7 +65,7 @@ def run_verb(
     for host, reason in session.missing.items():
         renderer.note(f"{host} is left out: {reason}")
     outcome = carry_out(
-        verb, session, renderer, limited=bool(limit), arguments=arguments, verbosity=1 if show.verbose else 0,
+        verb, session, renderer, limited=bool(limit), arguments=arguments,
         on_cancel=lambda: print(_STOPPING, file=sys.stderr),
     )  # fmt: skip
     if isinstance(renderer, JsonLinesRenderer):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from edgectl import content
 from edgectl.errors import EdgectlError
-from edgectl.lab import gobuild, imagearchive, manifest, toolchain, upstream
+from edgectl.lab import debian, gobuild, imagearchive, manifest, toolchain, upstream
 from edgectl.lab.imagearchive import Image, Layer
 from edgectl.lab.machine import run
 from edgectl.lab.manifest import Artifact
@@ -109,7 +109,7 @@ def _build(place: Path, version: str, arch: str, progress: Progress) -> list[str
     work.mkdir()
     log = cache_dir() / "build.log"
     log.write_text("")
-    go = toolchain.find_or_fetch(progress)
+    go = toolchain.find_or_fetch(arch, progress)
     with progress.phase(f"build Kubernetes {version} (the first time takes 5 to 10 minutes)"):
         gobuild.build_kubernetes(go, source(), work, log)
     names = image_names(work / "kubeadm", version)
@@ -117,9 +117,7 @@ def _build(place: Path, version: str, arch: str, progress: Progress) -> list[str
         gobuild.build_coredns(go, _tag(names, "coredns"), work, log)
     with progress.phase("pack the images"):
         tools = work / "tools.tar"
-        with log.open("a") as output:
-            extract = ["mmdebstrap", "--variant=extract", "--mode=root", f"--include={','.join(_TOOLS)}", "bookworm"]
-            run([*extract, tools], root=True, output=output)
+        debian.mmdebstrap(debian.source("bookworm"), "extract", _TOOLS, tools, log)
         imagearchive.write(work / "images.tar", images(work, tools, names), arch)
     for name in (*gobuild.PROGRAMS, "images.tar"):
         (work / name).replace(place / name)

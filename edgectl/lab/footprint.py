@@ -1,7 +1,8 @@
 """What a lab changes on the machine under it, noted before the first lab starts and put back after the last one.
 
 Podman's network back end switches on IP forwarding and leaves its chains in iptables behind; runc leaves an empty
-cgroup. Nothing else of the machine is changed: no swap, module, clock or other kernel setting.
+cgroup. Swap, clock and all other kernel settings are never touched, and of the kernel's modules only those are loaded
+that `edgectl lab setup` names.
 """
 
 from __future__ import annotations
@@ -27,6 +28,13 @@ def note() -> None:
     machine.write_as_root(_NOTE, json.dumps(before) + "\n")
 
 
+def note_module(module: str) -> None:
+    """Write down that the lab, and nobody before it, loaded this kernel module."""
+    before = json.loads(_NOTE.read_text())
+    before["loaded_modules"] = [*before.get("loaded_modules", []), module]
+    machine.write_as_root(_NOTE, json.dumps(before) + "\n")
+
+
 def put_back() -> None:
     """Undo, after the last lab has gone, what its networks changed."""
     try:
@@ -39,6 +47,8 @@ def put_back() -> None:
     if before["ip_forward"] == "0" and not _other_bridges():
         machine.run(["tee", _FORWARDING], root=True, stdin="0\n")
     _remove_cgroups()
+    for module in before.get("loaded_modules", []):
+        machine.run(["modprobe", "--remove", module], root=True, check=False)
     machine.run(["rm", "-f", _NOTE], root=True)
 
 

@@ -8,7 +8,7 @@ from ipaddress import IPv4Network
 from pathlib import Path
 
 from edgectl.errors import EdgectlError, UsageError
-from edgectl.lab import footprint, image, inventory, machine, network, nodes, podman, record, seed
+from edgectl.lab import footprint, image, inventory, machine, network, nodes, podman, record, seed, setup
 from edgectl.lab.paths import SYSTEM, cache_dir, state_dir
 from edgectl.lab.progress import Progress
 from edgectl.lab.record import Lab, Node
@@ -31,7 +31,7 @@ def up(
     wanted: None leaves an existing lab's nodes as they are. directory: of the inventory, None for the lab's own.
     artifacts: the artifact directory that the inventory names, None for upstream's packages.
     """
-    check_machine()
+    setup.require()
     existing = record.load(name)
     lab = existing or _new(name, directory)
     specs = [node.spec for node in lab.nodes] if wanted is None else list(wanted)
@@ -51,21 +51,6 @@ def up(
     keys = {node.address: nodes.host_keys(lab, node.name) for node in lab.nodes}
     inventory.write(place, inventory.files(lab, machine.traits(), artifacts, keys))
     return lab
-
-
-def check_machine() -> None:
-    """Refuse early, and with the command that mends it, on a machine that cannot run a lab."""
-    missing = machine.missing_packages()
-    if missing:
-        raise EdgectlError(f"this machine lacks {', '.join(missing)}", "the lab is made with them", "edgectl lab setup")
-    if not Path("/dev/net/tun").exists():
-        raise EdgectlError("/dev/net/tun is missing", "WireGuard in user space needs it", "sudo modprobe tun")
-    if not Path("/proc/sys/net/bridge").exists():
-        raise EdgectlError(
-            "the kernel module br_netfilter is not loaded",
-            "Kubernetes' services need it, nodes share this machine's kernel, and the lab loads no module by itself",
-            "sudo modprobe br_netfilter",
-        )
 
 
 def _new(name: str, directory: Path | None) -> Lab:

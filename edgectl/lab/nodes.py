@@ -76,7 +76,7 @@ def create_arguments(lab: Lab, node: Node) -> list[str]:
         *mounts,
         f"--volume={lab.seed(node.name)}:/var/lib/edgectl-lab/seed:ro",
         lab.image,
-        "/sbin/init",
+        "/usr/local/lib/edgectl-lab/init",
     ]
 
 

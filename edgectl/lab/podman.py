@@ -57,6 +57,8 @@ def command(*args: str | Path) -> list[str]:
         "--runroot": RUNTIME / "run",
         "--tmpdir": RUNTIME / "tmp",
         "--network-config-dir": SYSTEM / "networks",
+        # Said outright: else podman 4.3 notes no driver, and its clean-up after a container that ends refuses to run.
+        "--storage-driver": "overlay",
     }
     return ["podman", *(f"{flag}={path}" for flag, path in own.items()), *map(str, args)]
 

@@ -21,7 +21,7 @@ _SYMBOLS = {Mark.PENDING: ("·", "dim"), Mark.DONE: ("✓", "green"), Mark.FAILE
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _ASCII_SYMBOLS = {Mark.PENDING: (".", "dim"), Mark.DONE: ("+", "green"), Mark.FAILED: ("x", "bold red")}
 _ASCII_FRAMES = "|/-\\"
-_PER_SECOND = 8
+_PER_SECOND = 6
 
 # Rows of hosts kept on the screen; with more, those that are at work or in trouble come first.
 _LONGEST_LIST = 16

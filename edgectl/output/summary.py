@@ -14,6 +14,9 @@ from edgectl.run.events import Failure
 from edgectl.run.result import RunResult, RunStatus
 
 _INDENT = "  "
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+_MOST_LINES = 20
+_LONGEST_LINE = 400
 
 
 def lines(outcome: Outcome) -> Iterator[str]:
@@ -97,12 +100,13 @@ def _changes(result: RunResult) -> Iterator[str]:
 
 
 def _phases(result: RunResult) -> Iterator[str]:
-    if result.phases:
-        phases = ", ".join(f"{phase.name} {duration(phase.seconds)}" for phase in result.phases)
-        yield from textwrap.wrap(
-            f"{duration(result.seconds)} in all: {phases}", 100, subsequent_indent=_INDENT, break_long_words=False
-        )
-        yield ""
+    if not result.phases:
+        return
+    # A line may end between two phases, not within "3 min 26 s".
+    phases = ", ".join(f"{phase.name} {duration(phase.seconds)}".replace(" ", _NO_BREAK) for phase in result.phases)
+    for line in textwrap.wrap(f"{duration(result.seconds)} in all: {phases}", 100, subsequent_indent=_INDENT):
+        yield line.replace(_NO_BREAK, " ")
+    yield ""
 
 
 def _left_out(outcome: Outcome) -> Iterator[str]:
@@ -173,15 +177,20 @@ def _failure(failure: Failure, outcome: Outcome) -> Iterator[str]:
     yield from _block(failure.message)
     if failure.stderr and failure.stderr.splitlines()[-1].strip() not in failure.message:
         yield from _block("\n".join(failure.stderr.splitlines()[-5:]))
-    said = outcome.journal.get(failure.delegated_to or failure.host, outcome.journal.get(failure.host, []))
-    if said:
-        yield f"{_INDENT}what {failure.host}'s journal says:"
-        yield from (f"{_INDENT * 2}{line}" for line in said)
+    host = failure.host if failure.host in outcome.journal else failure.delegated_to
+    if said := outcome.journal.get(host):
+        yield f"{_INDENT}what {host}'s journal says:"
+        yield from (_INDENT + line for line in _block("\n".join(said)))
     yield ""
 
 
 def _block(text: str) -> Iterator[str]:
-    yield from (f"{_INDENT}{line}" for line in text.strip().splitlines())
+    """Text of a module or a journal, cut where it would bury the rest; the log has all of it."""
+    lines = text.strip().splitlines()
+    for line in lines[:_MOST_LINES]:
+        yield _INDENT + (line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + " ...")
+    if len(lines) > _MOST_LINES:
+        yield f"{_INDENT}... {len(lines) - _MOST_LINES} more lines in the log"
 
 
 def _how_to_go_on(outcome: Outcome, *, preflight_only: bool) -> Iterator[str]:

@@ -17,6 +17,9 @@ from types import FrameType
 # A host in the middle of a package installation is left alone for so long before Ansible is killed.
 PATIENCE = 15.0
 
+# A closed terminal is an interruption too: else Ansible would go on alone, and the passwords' files would stay.
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 class Canceller:
     """Whether and how urgently the run is to stop. `pid` is ansible-playbook's, once an event has told it."""
@@ -50,7 +53,7 @@ class Canceller:
 
 @contextmanager
 def on_interrupt(canceller: Canceller) -> Iterator[None]:
-    """Route SIGINT and SIGTERM to the canceller, and restore the handlers that were there."""
+    """Route the signals that mean "stop" to the canceller, and restore the handlers that were there."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -58,7 +61,7 @@ def on_interrupt(canceller: Canceller) -> Iterator[None]:
     def handle(_number: int, _frame: FrameType | None) -> None:
         canceller.request()
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, handle) for number in _SIGNALS}
     try:
         yield
     finally:

@@ -30,6 +30,8 @@ _PASSED_ON = (
     *VAULT_FILE_VARIABLES,
 )  # fmt: skip
 
+_PREFIX = "edgectl-run-"
+
 # Seconds between two looks at the cancel flag; ansible-runner's own is 5.
 _POLL = 0.2
 
@@ -39,11 +41,20 @@ def private_directory() -> Iterator[Path]:
     """A 0700 directory, in memory where the system has one for the user, gone afterwards whatever happens."""
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     parent = runtime if runtime and os.access(runtime, os.W_OK) else None
-    directory = Path(tempfile.mkdtemp(prefix="edgectl-run-", dir=parent))
+    _sweep(Path(parent or tempfile.gettempdir()))
+    directory = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=parent))
     try:
         yield directory
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def _sweep(parent: Path) -> None:
+    """Remove what runs left that were killed: it may hold passwords."""
+    for directory in parent.glob(f"{_PREFIX}*"):
+        pid = directory.name.removeprefix(_PREFIX).split("-")[0]
+        if pid.isdigit() and not Path("/proc", pid).exists() and directory.lstat().st_uid == os.getuid():
+            shutil.rmtree(directory, ignore_errors=True)
 
 
 def write_private(path: Path, text: str) -> Path:

@@ -42,8 +42,6 @@ def run_playbook(
     known_hosts: Path | None = None,
     on_event: Callable[[Event], None] | None = None,
     on_cancel: Callable[[], None] | None = None,
-    check: bool = False,
-    verbosity: int = 0,
     hosts: int = 0,
     verb: str = "",
     arguments: tuple[str, ...] = (),
@@ -68,13 +66,11 @@ def run_playbook(
         options = ["-e", f"@{environment.write_extra_vars(private, variables)}"]
         for argument in arguments:
             options += ["-e", argument]
-        if check:
-            options += ["--check", "--diff"]
         process_environment = environment.ansible_environment(
             private, known_hosts or inventory / ".edgectl" / "known_hosts", secrets, hosts
         )
         gatherer = Gatherer()
-        consumer = _Consumer(gatherer, log, on_event)
+        consumer = _Consumer(EventReader(redactor), gatherer, log, on_event)
         rc = _run(
             private,
             process_environment,
@@ -84,7 +80,6 @@ def run_playbook(
             inventory=str(inventory),
             limit=limit or None,
             tags=tags or None,
-            verbosity=verbosity or None,
             cmdline=shlex.join(options),
         )
         consumer.finish()
@@ -147,9 +142,11 @@ _RUNNER_ADDS = frozenset(
 class _Consumer:
     """Takes raw events off the queue in a thread of its own, so that a slow terminal never slows Ansible."""
 
-    def __init__(self, gatherer: Gatherer, log: RunLog, on_event: Callable[[Event], None] | None) -> None:
+    def __init__(
+        self, reader: EventReader, gatherer: Gatherer, log: RunLog, on_event: Callable[[Event], None] | None
+    ) -> None:
         self._queue: queue.SimpleQueue[_Raw | None] = queue.SimpleQueue()
-        self._reader = EventReader()
+        self._reader = reader
         self._gatherer = gatherer
         self._log = log
         self._on_event = on_event

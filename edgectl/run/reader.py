@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -31,9 +31,13 @@ _STDERR_LINES = 20
 
 
 class EventReader:
-    """Keeps what one raw event does not tell: the phase, and the items of a loop that failed."""
+    """Keeps what one raw event does not tell: the phase, and the items of a loop that failed.
 
-    def __init__(self) -> None:
+    redact: applied to all text that comes from a host, so that no renderer needs to think of it.
+    """
+
+    def __init__(self, redact: Callable[[str], str] = str) -> None:
+        self._redact = redact
         self._phase = ""
         self._phase_started = 0.0
         self._failed_items: dict[tuple[str, str], list[str]] = {}
@@ -69,7 +73,7 @@ class EventReader:
                 yield Tally(now, _tally(data))
             case "warning" | "deprecated" | "error" | "verbose":
                 if text := str(raw.get("stdout", "")).strip():
-                    yield Warned(now, kind, text)
+                    yield Warned(now, kind, self._redact(text))
 
     def finish(self) -> Iterator[Event]:
         """Close the phase that was running when the run was stopped."""
@@ -114,10 +118,10 @@ class EventReader:
             task=_task(data),
             role=str(data.get("role", "")),
             action=_action(data),
-            message="; ".join(items) if items and "results" in result else _message(result),
+            message=self._redact("; ".join(items) if items and "results" in result else _message(result)),
             rc=rc if isinstance(rc, int) else None,
-            stderr="\n".join(stderr.strip().splitlines()[-_STDERR_LINES:]),
-            items=items,
+            stderr=self._redact("\n".join(stderr.strip().splitlines()[-_STDERR_LINES:])),
+            items=tuple(map(self._redact, items)),
             findings=tuple(f for f in findings if isinstance(f, Mapping)) if isinstance(findings, list) else (),
             delegated_to=_delegate(delegated, host),
             unreachable=status is Status.UNREACHABLE,
@@ -140,6 +144,8 @@ def _message(result: Mapping[str, Any]) -> str:
     if "cmd" in result and isinstance(result.get("rc"), int) and result["rc"] != 0:
         said = str(result.get("stderr") or result.get("stdout") or "").strip()
         return f"exit code {result['rc']}" + (f": {said.splitlines()[-1].strip()}" if said else "")
+    if "attempts" in result and not result.get("msg") and not result.get("rc"):
+        return f"still not so after {result['attempts']} attempts"
     for key in ("msg", "reason", "stderr", "module_stderr", "stdout"):
         value = result.get(key)
         if isinstance(value, list):

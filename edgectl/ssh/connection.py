@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import time
 from collections.abc import Callable
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from edgectl.ssh.known_hosts import HostKey, KnownHosts
@@ -13,6 +15,9 @@ from edgectl.ssh.target import Endpoint, Target
 
 if TYPE_CHECKING:
     import paramiko
+
+# paramiko logs what it also raises, and Python prints log records that nobody takes.
+logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 _CHUNK = 65536
 _RSA_ALGORITHMS = ("rsa-sha2-512", "rsa-sha2-256")
@@ -72,7 +77,8 @@ def run(
     client = paramiko.SSHClient()
     client.set_missing_host_key_policy(_policy(known, endpoint))
     try:
-        with open_socket(endpoint, connect_timeout) as sock:
+        # The client closes first: a socket that goes away under it would be reported as broken.
+        with open_socket(endpoint, connect_timeout) as sock, closing(client):
             _log_in(client, target, endpoint, known, sock, connect_timeout)
             return _execute(client, command, stdin.encode(), time.monotonic() + timeout)
     except TimeoutError as error:

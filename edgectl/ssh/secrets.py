@@ -25,10 +25,11 @@ Ask = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Secrets:
-    """The passwords of one run."""
+    """The passwords of one run. `hidden` are those that the inventory itself gives for single hosts."""
 
     become_password: str | None = field(default=None, repr=False)
     vault: Vault | None = field(default=None, repr=False)
+    hidden: frozenset[str] = field(default=frozenset(), repr=False)
 
     def values(self) -> Iterator[str]:
         """What must never appear in a log."""
@@ -36,6 +37,7 @@ class Secrets:
             yield self.become_password
         if self.vault is not None and self.vault.password:
             yield self.vault.password
+        yield from self.hidden
 
 
 def find_vault(inventory: Path, file: Path | None, ask: Ask | None) -> Vault | None:

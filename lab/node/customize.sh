@@ -5,6 +5,9 @@ set -eu
 root=$1
 prefetch=${2:-}
 
+# Translations of package descriptions are of no use here.
+echo 'Acquire::Languages "none";' > "$root/etc/apt/apt.conf.d/90edgectl-lab"
+
 chroot "$root" apt-get clean
 if [ -n "$prefetch" ]; then
   # shellcheck disable=SC2086  # a list of words

@@ -35,6 +35,15 @@ options:
     type: list
     elements: str
   forget: {description: Hosts whose entries must go., type: list, elements: str, default: []}
+  optional:
+    description: For delegated tasks. A host that cannot be reached is left out, with C(told=false).
+    type: bool
+    default: false
+"""
+
+RETURN = r"""
+told: {description: Whether the host has a tunnel that knows the entries now., type: bool, returned: always}
+done: {description: What was corrected in the running tunnel., type: list, elements: str, returned: always}
 """
 
 CONFIG_DIR = Path("/etc/wireguard")
@@ -82,7 +91,7 @@ def write(directory, current, target):
 
 
 def sync(module, interface):
-    """Returns whether the tunnel differed from its files."""
+    """Returns whether the tunnel differed from its files, and what was done about it."""
     command = [str(SYNC), interface] + (["--check"] if module.check_mode else [])
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -112,7 +121,7 @@ def main():
     directory = CONFIG_DIR / f"{interface}.peers"
     present = (CONFIG_DIR / f"{interface}.interface.conf").exists()
     if not present and not module.check_mode:
-        module.exit_json(changed=False, msg=f"{interface} is not set up here yet")
+        module.exit_json(changed=False, told=False, msg=f"{interface} is not set up here yet")
 
     current = read(directory)
     target = wanted(
@@ -127,6 +136,7 @@ def main():
         changed = changed or differed
     module.exit_json(
         changed=changed,
+        told=True,
         diff={"before": "\n".join(current.values()), "after": "\n".join(target[name] for name in sorted(target))},
         done=done,
     )

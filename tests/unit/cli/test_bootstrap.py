@@ -44,17 +44,6 @@ FAILS = """
       when: inventory_hostname == 'orin1'
 """
 
-FINDS = """
-- name: Preflight
-  hosts: cluster
-  gather_facts: false
-  tasks:
-    - name: Every problem of every host
-      ansible.builtin.command: "false"
-      changed_when: false
-      run_once: true
-"""
-
 
 def test_success_shows_the_nodes_what_changed_and_what_to_try_next(
     edgectl: Edgectl, inventory: Path, playbook: Write

@@ -7,6 +7,7 @@ import json
 from edgectl.output.jsonl import document
 from edgectl.run.events import Failure, HostDone, Notified, PhaseFinished, PhaseStarted, Status, Tally, Waiting
 from edgectl.run.reader import HIDDEN, EventReader
+from edgectl.run.redact import Redactor
 
 from .recorded import events, raw
 
@@ -100,3 +101,9 @@ def test_events_nobody_knows_and_empty_ones_mean_nothing() -> None:
     assert list(reader.read({"event": "playbook_on_import"})) == []
     assert list(reader.read({"event": "verbose", "stdout": "  "})) == []
     assert list(reader.read({})) == []
+
+
+def test_a_secret_in_a_message_is_masked_before_anybody_shows_it() -> None:
+    data = {"host": "a", "task": "t", "res": {"failed": True, "msg": "got s3cret", "stderr": "s3cret"}}
+    (done,) = EventReader(Redactor(["s3cret"])).read({"event": "runner_on_failed", "event_data": data})
+    assert "s3cret" not in json.dumps(document(done))
