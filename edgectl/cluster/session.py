@@ -82,9 +82,9 @@ def open_session(request: Request, dialog: Dialog | None, read: Callable[..., In
     password = _open_sudo(targets, answers, password, ask)
     left_out = {name: answer.reason for name, answer in answers.items() if answer.trouble is not None}
     if request.need_control_plane:
-        _require_control_plane(inventory, left_out, request)
+        _require_control_plane(inventory, left_out, targets)
     if all(name in left_out for name in selected):
-        raise Problems([_unreachable(name, left_out[name]) for name in selected])
+        raise Problems([_unreachable(t, left_out[t.name]) for t in targets if t.name in selected])
     hidden = frozenset(filter(None, (p for t in targets for p in (t.password, t.become_password))))
     return Session(
         inventory,
@@ -172,23 +172,30 @@ def _no_root(target: Target, said: str) -> UsageError:
     )
 
 
-def _unreachable(name: str, reason: str) -> UnreachableError:
-    return UnreachableError(f"{name} cannot be reached", reason, "")
+def _unreachable(target: Target, reason: str, what: str = "") -> UnreachableError:
+    login = f"{target.user}@{target.address}" if target.user else target.address
+    port = f" -p {target.port}" if target.port not in (None, 22) else ""
+    return UnreachableError(
+        what or f"{target.name} cannot be reached",
+        reason,
+        f"see that it is switched on and that `ssh{port} {login}` logs in, then run the command again",
+    )
 
 
-def _require_control_plane(inventory: Inventory, left_out: Mapping[str, str], request: Request) -> None:
-    missing = [host.name for host in inventory.control_plane if host.name in left_out]
-    if not missing:
+def _require_control_plane(inventory: Inventory, left_out: Mapping[str, str], targets: Sequence[Target]) -> None:
+    needed = {host.name for host in inventory.control_plane}
+    if not needed & set(left_out):
         return
-    others = [name for name in left_out if name not in missing]
+    lost = [target for target in targets if target.name in left_out]
     raise Problems(
         [
-            UnreachableError(
-                f"the control plane {name} cannot be reached, so nothing was started",
-                left_out[name],
-                f"see that it is switched on and that you can log in, then run again: {request.command}",
+            _unreachable(
+                target,
+                left_out[target.name],
+                f"the control plane {target.name} cannot be reached, so nothing was started"
+                if target.name in needed
+                else "",
             )
-            for name in missing
+            for target in sorted(lost, key=lambda target: target.name not in needed)
         ]
-        + [_unreachable(name, left_out[name]) for name in others]
     )

@@ -50,19 +50,20 @@ def test_nothing_but_reading_happens_before_the_checks_have_passed() -> None:
     assert modules == ["ansible.builtin.include_tasks", "edgectl_facts", "edgectl_lock", "edgectl_preflight"]
 
 
-def test_reset_takes_workers_before_the_control_plane() -> None:
-    reset = plays("reset")[-1]
-    assert [task["name"] for task in reset["tasks"]][:2] == ["Workers", "Control plane"]
+def test_reset_takes_kubernetes_from_the_workers_before_the_control_plane() -> None:
+    assert [task["name"] for task in plays("reset")[-1]["tasks"]][:2] == [
+        "Kubernetes on the workers",
+        "Kubernetes on the control plane",
+    ]
 
 
 def test_reset_undoes_the_roles_of_bootstrap_in_reverse_order() -> None:
     done = [name for play in plays("bootstrap") for kind, name in included(play) if kind == "role"]
-    undone = yaml.safe_load((content.root() / "playbooks/tasks/remove_node.yml").read_text())
-    roles = [task["ansible.builtin.include_role"]["name"] for task in undone]
-    assert set(roles) == set(done)
-    assert roles == ["kubeadm", "pod_network", "containerd", "wireguard", "machine"]
-    for task in undone:
-        role = task["ansible.builtin.include_role"]["name"]
+    tasks = [task for task in plays("reset")[-1]["tasks"] if "ansible.builtin.include_role" in task]
+    undone = [task["ansible.builtin.include_role"]["name"] for task in tasks]
+    assert set(undone) == set(done)
+    assert undone == ["kubeadm", "kubeadm", "pod_network", "containerd", "wireguard", "machine"]
+    for role, task in zip(undone, tasks, strict=True):
         assert task["vars"] == {f"{role}_state": "absent"}
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
+import subprocess
 import time
 from pathlib import Path
 
@@ -92,6 +95,16 @@ RELAY = (
     "threading.Thread(target=up,daemon=True).start()\n"
     "while d:=s.recv(65536): os.write(1,d)\n"
 )
+
+
+def test_a_key_in_the_agent_logs_in(sshd: Server, known_hosts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = subprocess.run(["ssh-agent", "-c"], capture_output=True, text=True, check=True).stdout.split()
+    monkeypatch.setenv("SSH_AUTH_SOCK", agent[2].rstrip(";"))
+    try:
+        subprocess.run(["ssh-add", "-q", str(sshd.directory / "login")], check=True, capture_output=True)
+        assert run_on(sshd.trusted(known_hosts, identity_file=None), "echo in").stdout == "in\n"
+    finally:
+        os.kill(int(agent[5].rstrip(";")), signal.SIGTERM)
 
 
 def test_what_ssh_says_is_sorted_by_its_remedy() -> None:
