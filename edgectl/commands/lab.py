@@ -62,8 +62,10 @@ def down(
     from edgectl.lab import lifecycle
 
     removed = lifecycle.down(spec.parse_name(name), PhaseLines(), purge=purge)
-    for item in removed or ["nothing: there is no such lab"]:
+    for item in removed:
         typer.echo(f"removed  {item}")
+    if not removed:
+        typer.echo(f"nothing to remove: there is no lab {name!r}")
 
 
 @app.command()

@@ -72,7 +72,15 @@ def build(progress: Progress) -> str:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not image_exists(made_from.reference):
             _build(made_from)
+            _forget_others(made_from.reference)
     return made_from.reference
+
+
+def _forget_others(reference: str) -> None:
+    """Remove earlier node images; those that a lab still uses refuse, and stay."""
+    listed = podman("image", "ls", f"--filter=reference={REPOSITORY}", "--format={{.Repository}}:{{.Tag}}")
+    for other in set(listed.stdout.split()) - {reference}:
+        podman("image", "rm", other, check=False)
 
 
 def _build(made_from: Recipe) -> None:

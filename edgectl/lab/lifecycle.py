@@ -9,7 +9,7 @@ from pathlib import Path
 
 from edgectl.errors import EdgectlError, UsageError
 from edgectl.lab import footprint, image, inventory, machine, network, nodes, podman, record, seed, setup
-from edgectl.lab.paths import SYSTEM, cache_dir, state_dir
+from edgectl.lab.paths import RUNTIME, SYSTEM, cache_dir, state_dir
 from edgectl.lab.progress import Progress
 from edgectl.lab.record import Lab, Node
 from edgectl.lab.spec import NodeSpec
@@ -131,8 +131,10 @@ def _purge(progress: Progress) -> list[str]:
     if podman.containers():
         progress.line("another lab stands: its image and the artifacts are kept")
         return []
-    podman.podman("system", "reset", "--force", check=False)
-    machine.run(["rm", "-rf", SYSTEM], root=True)
+    podman.podman("image", "rm", "--all", "--force")
+    # podman mounts its storage onto itself.
+    machine.run(["umount", SYSTEM / "storage" / "overlay"], root=True, check=False)
+    machine.run(["rm", "-rf", "--one-file-system", SYSTEM, RUNTIME], root=True)
     shutil.rmtree(cache_dir(), ignore_errors=True)
     return [str(SYSTEM), str(cache_dir())]
 

@@ -72,8 +72,10 @@ def run(
             env={**os.environ, **(env or {})},
             cwd=cwd,
         )
-    except FileNotFoundError as error:
-        raise EdgectlError(f"{error.filename} is not installed", fix="edgectl lab setup") from error
+    except (FileNotFoundError, PermissionError) as error:
+        if words[0] == "sudo":
+            raise EdgectlError("the lab needs root", "this user is not root, and there is no sudo") from error
+        raise EdgectlError(f"{words[0]} is not installed", str(error), "edgectl lab setup") from error
     if check and done.returncode != 0:
         said = (done.stderr or done.stdout or "").strip().splitlines()[-5:]
         shown = " ".join(words[:6]) + (" ..." if len(words) > 6 else "")
@@ -139,6 +141,6 @@ def inotify_instances_left() -> int | None:
         limit = int(Path("/proc/sys/fs/inotify/max_user_instances").read_text())
     except (OSError, ValueError):
         return None
-    script = "find /proc/[0-9]*/fd -lname anon_inode:inotify 2>/dev/null | wc -l"
+    script = "find /proc -mindepth 3 -maxdepth 3 -user root -path '/proc/[0-9]*/fd/*' -lname anon_inode:inotify | wc -l"
     counted = run(["sh", "-c", script], root=True, check=False).stdout.strip()
     return limit - int(counted) if counted.isdigit() else None

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import IPv4Network
 
+from edgectl import content
 from edgectl.errors import EdgectlError
 from edgectl.lab.machine import write_as_root
 from edgectl.lab.network import bridge_name, mac_address
@@ -49,6 +50,7 @@ def create_arguments(lab: Lab, node: Node) -> list[str]:
 
     `--systemd=false`: on cgroup v1 podman's own systemd mode lets a hierarchy out of the cgroup namespace, and kubelet
     then looks for its cgroups at the machine's paths. `--no-hosts`: /etc/hosts belongs to the node, over reboots too.
+    seccomp: even root on a node must not switch the machine's swap off.
     `--restart=on-failure`: a reboot from inside ends a container with an exit code that is not 0.
     """
     mounts = [f"--volume={volume}:{path}" for volume, path in lab.volumes(node.name).items()]
@@ -59,6 +61,7 @@ def create_arguments(lab: Lab, node: Node) -> list[str]:
         f"--label={LABEL}={lab.name}",
         f"--label={LABEL}.node={node.name}",
         "--privileged",
+        f"--security-opt=seccomp={content.root() / 'lab' / 'node' / 'seccomp.json'}",
         "--cgroupns=private",
         f"--cgroup-parent={CGROUP_PARENT}",
         "--systemd=false",

@@ -10,10 +10,12 @@ from pathlib import Path
 
 from edgectl.errors import EdgectlError
 from edgectl.lab import machine
-from edgectl.lab.podman import podman
+from edgectl.lab.podman import command, environment, podman
 
 RELEASE = "https://dl.k8s.io/release"
 PROBE_TIMEOUT = 5.0
+# Small, and one of those that are wanted anyway.
+PROBE_IMAGE = "registry.k8s.io/pause:3.10.1"
 _CHUNK = 1 << 20
 
 
@@ -27,14 +29,8 @@ def reachable(version: str, arch: str) -> bool:
         _digest("kubeadm", version, arch)
     except OSError:
         return False
-    pulled = machine.run(["timeout", "60", *_pull("registry.k8s.io/pause:3.10.1")], root=True, check=False)
-    return pulled.returncode == 0
-
-
-def _pull(image: str) -> list[str]:
-    from edgectl.lab.podman import command
-
-    return command("pull", "--quiet", image)
+    pull = ["timeout", "60", *command("pull", "--quiet", PROBE_IMAGE)]
+    return machine.run(pull, root=True, env=environment(), check=False).returncode == 0
 
 
 def _digest(name: str, version: str, arch: str) -> str:

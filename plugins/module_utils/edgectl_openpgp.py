@@ -61,7 +61,7 @@ def _new_length(data: bytes, position: int):
 
 
 def fingerprints(data: bytes):
-    """Fingerprints of all primary keys in the data, in upper-case hexadecimal. ValueError unless they are of version 4."""
+    """Fingerprints of all primary keys in the data, upper-case hexadecimal; ValueError unless of version 4."""
     found = []
     for tag, body in packets(data):
         if tag != PUBLIC_KEY:

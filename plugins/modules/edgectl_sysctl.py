@@ -55,6 +55,9 @@ applied: {description: Parameters whose running value was changed., type: list, 
 skipped: {description: Parameters that this kernel does not have., type: list, elements: str, returned: always}
 """
 
+# The kernel sets the second one too when the first one changes (inet_forward_change in net/ipv4/devinet.c).
+SIDE_EFFECTS = {"net.ipv4.ip_forward": "net.ipv4.conf.all.accept_redirects"}
+
 HEADER = "# Written by edgectl (role machine). Options: machine_sysctls.\n"
 
 
@@ -113,15 +116,17 @@ def present(module: AnsibleModule) -> "dict[str, object]":
     after = HEADER + "".join("{} = {}\n".format(key, value) for key, value in known.items())
 
     if not module.check_mode:
-        former = json.loads(read(parameters["record"]) or "{}")
-        fresh = {key: {"before": values[key], "ours": known[key]} for key in applied if key not in former}
-        if fresh:
-            former.update(fresh)
-            write(module, parameters["record"], json.dumps(former, indent=2) + "\n", 0o600)
-        if before != after:
-            write(module, parameters["path"], after, 0o644)
+        record = json.loads(read(parameters["record"]) or "{}")
+        touched = [key for key in applied if key not in record]
+        touched += [SIDE_EFFECTS[key] for key in touched if key in SIDE_EFFECTS]
+        former = {key: running(key) for key in touched}
         for key in applied:
             set_running(module, key, known[key])
+        if touched:
+            record.update({key: {"before": former[key], "ours": running(key)} for key in touched})
+            write(module, parameters["record"], json.dumps(record, indent=2) + "\n", 0o600)
+        if before != after:
+            write(module, parameters["path"], after, 0o644)
     return {
         "changed": before != after or bool(applied),
         "applied": applied,

@@ -60,3 +60,23 @@ def test_a_mirrors_sandbox_image_is_kept(config):
 def test_oom_scores_are_restricted_where_it_is_asked(config):
     changes = changed(config, read("debian12.toml"), read("debian12.dump.toml"), restrict_oom_score_adj=True)
     assert changes["plugins", "io.containerd.grpc.v1.cri", "restrict_oom_score_adj"] == "true"
+
+
+def test_containerd_21_is_understood_though_its_file_is_in_format_2(config):
+    """The dump of 2.1 is in format 3; what is written stays in the file's own format 2."""
+    changes = changed(config, read("debian12.toml"), read("debian12-on-2.1.dump.toml"))
+    assert {path[:2] for path in changes} == {("plugins", "io.containerd.grpc.v1.cri")}
+    dump = read("debian12-on-2.1.dump.toml")
+    right = dump.replace("SystemdCgroup = false", "SystemdCgroup = true").replace("pause:3.10'", "pause:3.10.1'")
+    assert changed(config, read("debian12.toml"), right) == {}
+
+
+def test_a_file_in_format_3_is_changed_in_format_3(config, toml):
+    """containerd 2.1's own `config default`: every key is there, so that only values change."""
+    text = read("containerd21-default.toml")
+    after = config.with_changes(text, list(changed(config, text, text).items()))
+    assert len(after.splitlines()) == len(text.splitlines())
+    plugins = tomllib.loads(after)["plugins"]
+    assert plugins["io.containerd.cri.v1.images"]["pinned_images"]["sandbox"] == "registry.k8s.io/pause:3.10.1"
+    runc = plugins["io.containerd.cri.v1.runtime"]["containerd"]["runtimes"]["runc"]
+    assert runc["options"]["SystemdCgroup"] is True
