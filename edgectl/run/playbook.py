@@ -130,7 +130,8 @@ def _run(
     }
     with on_interrupt(canceller):
         runner.run()
-    return int(runner.rc)
+    # None when ansible-playbook ended without saying how.
+    return int(runner.rc) if runner.rc is not None else 1
 
 
 # What ansible-runner needs of its own to see events.

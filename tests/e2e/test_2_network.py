@@ -165,10 +165,18 @@ def test_a_lan_host_gets_nothing_through_a_node_into_the_tunnel(cluster: Cluster
     cluster.ssh("nuc3", f"ip route add {tunnel}/32 via {via} && ip route add {pods['orin1']}/32 via {via}")
     try:
         for target in (tunnel, pods["orin1"]):
+            before = dropped(cluster, "nuc2")
             result = run(
                 [EDGECTL, "lab", "ssh", "--name", cluster.lab, "nuc3", "--", "ping", "-c", "2", "-W", "2", target],
                 check=False,
             )
             assert result.returncode != 0, f"{target} answered a LAN host through nuc2"
+            assert dropped(cluster, "nuc2") >= before + 2, "the packets were lost elsewhere, not dropped by the guard"
     finally:
         cluster.ssh("nuc3", f"ip route del {tunnel}/32; ip route del {pods['orin1']}/32")
+
+
+def dropped(cluster: Cluster, node: str) -> int:
+    """Packets that the guard before the tunnel has dropped so far."""
+    rules = cluster.ssh(node, "iptables -w 10 -t mangle -nvxL EDGECTL-GUARD").splitlines()
+    return sum(int(rule.split()[0]) for rule in rules if " DROP " in rule)
