@@ -19,9 +19,8 @@ from edgectl.lab.progress import Progress
 # From 1.21 on a toolchain fetches a newer one by itself when go.mod asks for it.
 OLDEST = (1, 21)
 FETCHED = "go1.25.5"
-# Sums of the module golang.org/toolchain at FETCHED, as sum.golang.org has them.
+# Sums of the module golang.org/toolchain at FETCHED, as Go's checksum database has them.
 SUMS = {"amd64": "h1:IkknVKy/4hLMR+ZwWfP4Oqhjz2sKqNtEXz1meP8P3Nc="}
-PROXY = "https://proxy.golang.org"
 
 
 def find_or_fetch(arch: str, progress: Progress) -> Path:
@@ -38,6 +37,8 @@ def find_or_fetch(arch: str, progress: Progress) -> Path:
             return Path(candidate)
     if arch not in SUMS:
         raise _no_toolchain(f"none is pinned for {arch}")
+    if not _proxy():
+        raise _no_toolchain("GOPROXY names no module proxy to fetch one from")
     with progress.phase(f"fetch {FETCHED}"):
         _fetch(arch, fetched)
     return fetched / "bin" / "go"
@@ -76,9 +77,9 @@ def _no_toolchain(why: str) -> EdgectlError:
 
 
 def _proxy() -> str:
-    """The first module proxy that the user's GOPROXY names."""
+    """The first module proxy that the user's GOPROXY names, or nothing."""
     named = re.split(r"[,|]", os.environ.get("GOPROXY", ""))[0]
-    return named.rstrip("/") if named.startswith("http") else PROXY
+    return named.rstrip("/") if named.startswith("http") else ""
 
 
 def module_sum(zipped: zipfile.ZipFile) -> str:
