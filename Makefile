@@ -17,7 +17,7 @@ setup: $(VENV)/.installed ## the Python environment and the packages that the la
 	@edgectl lab setup
 
 $(VENV)/.installed: pyproject.toml
-	lab/python-env.sh $(VENV)
+	@lab/python-env.sh $(VENV)
 	touch $@
 
 demo: setup ## three lab machines become one Kubernetes cluster

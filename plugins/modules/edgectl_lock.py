@@ -95,7 +95,7 @@ def take(path: str, record: dict, replace: str | None, break_lock: bool) -> dict
     """Take the lock if it is free, ours, that of `replace`, or to be broken; return who holds it then."""
     with one_at_a_time(path):
         holder = holder_of(path)
-        may_take = holder is None or break_lock or holder.get("id") in (record["id"], replace)
+        may_take = holder is None or break_lock or (holder.get("id") or "unknown") in (record["id"], replace)
         if not may_take:
             return holder
         partial = f"{path}.{os.getpid()}"

@@ -114,3 +114,8 @@ def test_a_refusal_names_owner_age_and_the_way_out():
 
 def test_an_unknown_holder_can_be_spoken_of_too():
     assert "since an unknown time" in action.refusal(dict(module.UNKNOWN_HOLDER), "nuc1")
+
+
+def test_a_lock_without_an_id_is_somebodys_too(path, tmp_path):
+    (tmp_path / "edgectl.lock").write_text(json.dumps({"owner": "ana"}))
+    assert module.take(path, record("ben"), None, False) == {"owner": "ana"}
