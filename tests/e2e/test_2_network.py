@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shlex
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -54,8 +56,6 @@ def pods(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 def _copy(cluster: Cluster, node: str, file: Path) -> None:
     with file.open("rb") as stream:
-        import subprocess
-
         subprocess.run(
             [EDGECTL, "lab", "ssh", "--name", cluster.lab, node, "--", f"cat > /tmp/{file.name}"],
             stdin=stream,
@@ -142,8 +142,6 @@ def capture(cluster: Cluster, node: str, traffic: object) -> bytes:
         lambda: "inactive" in cluster.ssh(node, "systemctl is-active edgectl-test-capture || true"),
         30,
     )
-    import base64
-
     return base64.b64decode(cluster.ssh(node, "base64 -w0 /run/capture; rm -f /run/capture*"))
 
 

@@ -29,11 +29,6 @@ def tunnels_work(cluster: Cluster) -> bool:
     return True
 
 
-def boot_id_seen_by_kubernetes(cluster: Cluster, node: str) -> str:
-    started: str = cluster.get("node", node)["status"]["conditions"][-1]["lastTransitionTime"]
-    return started
-
-
 def test_a_rebooted_worker_is_ready_again_by_itself(cluster: Cluster) -> None:
     for node in ("orin1", "nuc2"):
         before = cluster.unit_starts(node, "kubelet")
