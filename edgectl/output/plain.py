@@ -10,6 +10,7 @@ from edgectl.output.words import count, duration, first_line
 from edgectl.run.events import (
     Event,
     HostDone,
+    Noted,
     Notified,
     PhaseFinished,
     PhaseStarted,
@@ -61,6 +62,8 @@ class PlainRenderer:
                 self._waiting_for(event)
             case Notified() if self._verbose:
                 self._write(f"  {event.host}: will run handler {event.handler}")
+            case Noted():
+                self._write(f"  {event.host}: note: {event.text}")
             case Warned():
                 self._warned_of(event)
 

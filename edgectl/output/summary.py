@@ -33,6 +33,7 @@ def lines(outcome: Outcome) -> Iterator[str]:
             yield from _canceled(outcome)
         case _:
             yield from _failed(outcome)
+    yield from _notes(result)
     yield f"Log: {result.log_path}"
 
 
@@ -107,6 +108,14 @@ def _phases(result: RunResult) -> Iterator[str]:
     for line in textwrap.wrap(f"{duration(result.seconds)} in all: {phases}", 100, subsequent_indent=_INDENT):
         yield line.replace(_NO_BREAK, " ")
     yield ""
+
+
+def _notes(result: RunResult) -> Iterator[str]:
+    for text, hosts in result.notes.items():
+        note = f"note on {listing(hosts)}: {text}"
+        yield from textwrap.wrap(note, 100, subsequent_indent=_INDENT, break_on_hyphens=False, break_long_words=False)
+    if result.notes:
+        yield ""
 
 
 def _left_out(outcome: Outcome) -> Iterator[str]:

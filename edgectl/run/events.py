@@ -109,6 +109,14 @@ class Notified(Event):
 
 
 @dataclass(frozen=True)
+class Noted(Event):
+    """A role has something to tell about a host that is no failure (a task of `debug` with a message)."""
+
+    host: str
+    text: str
+
+
+@dataclass(frozen=True)
 class Warned(Event):
     """Ansible says something outside of any task: a warning, a deprecation, an error in a playbook."""
 

@@ -12,6 +12,7 @@ from edgectl.run.events import (
     Failure,
     HostDone,
     HostStarted,
+    Noted,
     Notified,
     PhaseFinished,
     PhaseStarted,
@@ -65,7 +66,10 @@ class EventReader:
             case "runner_item_on_failed":
                 self._failed_items.setdefault(_place(data), []).append(_item(data))
             case "runner_on_ok" | "runner_on_skipped" | "runner_on_failed" | "runner_on_unreachable":
-                yield self._done(kind, data, now)
+                done = self._done(kind, data, now)
+                yield done
+                if note := _note(data, done.status):
+                    yield Noted(now, done.host, self._redact(note))
             case "playbook_on_notify":
                 yield Notified(now, str(data.get("host", "")), str(data.get("handler", "")))
             case "playbook_on_stats":
@@ -153,6 +157,13 @@ def _message(result: Mapping[str, Any]) -> str:
         if value:
             return str(value).strip()
     return "it gave no message"
+
+
+def _note(data: Mapping[str, Any], status: Status) -> str:
+    if status is not Status.OK or _action(data).rpartition(".")[2] != "debug":
+        return ""
+    message = (data.get("res") or {}).get("msg")
+    return message.strip() if isinstance(message, str) else ""
 
 
 def _item(data: Mapping[str, Any]) -> str:

@@ -8,7 +8,18 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from edgectl.run.events import Event, Failure, HostDone, HostStarted, PhaseFinished, PhaseStarted, Status, Tally, Warned
+from edgectl.run.events import (
+    Event,
+    Failure,
+    HostDone,
+    HostStarted,
+    Noted,
+    PhaseFinished,
+    PhaseStarted,
+    Status,
+    Tally,
+    Warned,
+)
 from edgectl.run.reader import SUMMARY_KEY
 
 
@@ -43,6 +54,7 @@ class RunResult:
     """A finished run. `failures` are those that nothing absorbed; `ignored` are the others.
 
     `busy` names, for a canceled run, each host that may still be in the middle of a task, and the task.
+    `notes` is what roles had to tell besides: text -> the hosts that it was said of.
     `summary` is what the playbook's last phase says about the cluster (key `edgectl_summary`).
     """
 
@@ -58,6 +70,7 @@ class RunResult:
     changes: tuple[Change, ...] = ()
     unreachable: tuple[str, ...] = ()
     busy: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     summary: Mapping[str, Any] = field(default_factory=dict)
     output: tuple[str, ...] = ()
 
@@ -79,6 +92,7 @@ class Gatherer:
         self._busy: dict[str, str] = {}
         self._tally: Mapping[str, Mapping[str, int]] | None = None
         self._summary: Mapping[str, Any] = {}
+        self._notes: dict[str, tuple[str, ...]] = {}
         self._output: list[str] = []
 
     def take(self, event: Event) -> None:
@@ -93,6 +107,8 @@ class Gatherer:
                 self._host_done(event)
             case Tally():
                 self._tally = event.hosts
+            case Noted():
+                self._notes[event.text] = (*self._notes.get(event.text, ()), event.host)
             case Warned(level="error" | "verbose"):
                 self._output.append(event.text)
 
@@ -136,6 +152,7 @@ class Gatherer:
             changes=tuple(self._changes),
             unreachable=unreachable,
             busy=dict(self._busy) if canceled else {},
+            notes=self._notes,
             summary=self._summary,
             output=tuple(self._output),
         )

@@ -47,6 +47,20 @@ def test_reset_of_all_leaves_every_node_as_it_was_before_bootstrap(
     assert not problems, "\n".join(problems)
 
 
+def test_kubernetes_that_edgectl_did_not_put_there_stops_bootstrap_and_survives_reset(cluster: Cluster) -> None:
+    cluster.ssh("nuc2", "mkdir -p /etc/kubernetes && echo 'kind: Config' > /etc/kubernetes/kubelet.conf")
+    try:
+        refused = cluster.bootstrap("--limit", "nuc1,nuc2", check=False)
+        assert refused.returncode == 1
+        assert "1 problem found before anything was changed" in refused.stdout
+        assert "kubeadm reset" in refused.stdout
+        reset = edgectl("reset", str(cluster.inventory), "--limit", "nuc2", "--yes")
+        assert "note on nuc2: Kubernetes that edgectl did not put there" in reset.stdout
+        assert cluster.ssh("nuc2", "cat /etc/kubernetes/kubelet.conf") == "kind: Config\n"
+    finally:
+        cluster.ssh("nuc2", "rm -r /etc/kubernetes")
+
+
 def test_bootstrap_after_a_reset_works(cluster: Cluster) -> None:
     cluster.bootstrap("--limit", "nuc1,nuc2,orin1")
     assert sorted(cluster.ready()) == sorted(NODES)

@@ -19,20 +19,24 @@ COMM_LENGTH = 15  # the kernel cuts the name of a process
 
 @check(layer="cluster", id="C-OTHER-CLUSTER", nodes_only=True)
 def belongs_to_no_other_cluster(host: HostState) -> Optional[Finding]:
-    if host.kubernetes.role is None or host.kubernetes.cluster_ca_hash is None:
+    found = host.kubernetes.cluster_ca_hash
+    if host.kubernetes.role is None:
         return None
     if host.kubernetes.phase == "joining":
         return None  # our own join, interrupted: role kubeadm undoes and repeats it
     remembered = (host.option("edgectl_state_cluster") or {}).get("ca_hash")
-    if remembered is None and host.kubernetes.made_by_edgectl:
+    if host.kubernetes.made_by_edgectl and None in (found, remembered):
         return None  # our own first init, interrupted before the state file learnt of it
-    if host.kubernetes.cluster_ca_hash == remembered:
+    if found is not None and found == remembered:
         return None
-    seen = f"CA {host.kubernetes.cluster_ca_hash[:23]}…"
+    give_up = "sudo kubeadm reset --force   (on that host, then the same command again)"
+    if host.kubernetes.made_by_edgectl:
+        give_up = f"edgectl reset inventory --limit {host.name}"
+    seen = f"CA {found[:23]}…" if found else "no /etc/kubernetes/pki/ca.crt"
     return Finding(
         what=f"the host is already a {host.kubernetes.role.replace('_', ' ')} of another cluster",
         evidence=f"{seen}, the state file has {remembered[:23] + '…' if remembered else 'none'}",
-        fix=f"to give it up, all its pods included: edgectl reset inventory --limit {host.name}",
+        fix=f"to give it up, all its pods included: {give_up}",
     )
 
 

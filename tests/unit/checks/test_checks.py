@@ -322,8 +322,15 @@ def test_containerd_and_kubernetes_are_matched_by_the_table(
 def test_an_init_that_was_interrupted_before_the_state_file_knew_is_ours(states, options):
     del options[HOST]["edgectl_state_cluster"]["ca_hash"]
     assert run_checks({HOST: states[HOST]}, {HOST: options[HOST]}) == []
-    states[HOST]["kubernetes"]["made_by_edgectl"] = False
-    assert ids(run_checks({HOST: states[HOST]}, {HOST: options[HOST]})) == ["C-OTHER-CLUSTER"]
+
+
+@pytest.mark.parametrize("ca_hash", ["sha256:" + "2" * 64, None])
+def test_kubernetes_that_edgectl_did_not_make_is_not_its_own_to_remove(states, options, ca_hash):
+    states[HOST]["kubernetes"].update(made_by_edgectl=False, cluster_ca_hash=ca_hash)
+    (finding,) = run_checks({HOST: states[HOST]}, {HOST: options[HOST]})
+    assert finding.id == "C-OTHER-CLUSTER"
+    assert "kubeadm reset" in finding.fix
+    assert "edgectl reset" not in finding.fix
 
 
 def test_what_an_interrupted_join_of_ours_left_is_the_roles_business(states, options):

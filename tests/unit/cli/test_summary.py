@@ -52,6 +52,12 @@ def test_preflight_shows_every_problem_of_every_host_with_its_fix() -> None:
     assert "run again: edgectl bootstrap 'my lab'" in shown
 
 
+def test_notes_are_told_once_with_all_their_hosts() -> None:
+    notes = {"silent: nuc3": ("nuc1", "nuc2"), "ufw is active": ("orin1",)}
+    shown = text(outcome(RunStatus.SUCCESSFUL, notes=notes))
+    assert "\nnote on nuc1 and nuc2: silent: nuc3\nnote on orin1: ufw is active\n" in shown
+
+
 def test_a_failed_worker_is_repeated_alone_and_a_failed_control_plane_with_everybody() -> None:
     worker = text(outcome(RunStatus.FAILED, failures=(Failure("orin1", "Runtime", "Start", message="no"),)))
     assert "nuc1 and nuc2 went on without orin1." in worker

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from edgectl.output.jsonl import document
-from edgectl.run.events import Failure, HostDone, Notified, PhaseFinished, PhaseStarted, Status, Tally, Waiting
+from edgectl.run.events import Failure, HostDone, Noted, Notified, PhaseFinished, PhaseStarted, Status, Tally, Waiting
 from edgectl.run.reader import HIDDEN, EventReader
 from edgectl.run.redact import Redactor
 
@@ -88,6 +88,15 @@ def test_findings_of_preflight_are_kept() -> None:
     assert isinstance(done, HostDone)
     assert done.failure is not None
     assert list(done.failure.findings) == findings
+
+
+def test_what_a_role_tells_by_debug_is_a_note_and_what_it_shows_of_a_variable_is_none() -> None:
+    data = {"host": "nuc2", "task": "Say it", "resolved_action": "ansible.builtin.debug", "res": {"msg": " silent "}}
+    told = list(EventReader().read({"event": "runner_on_ok", "event_data": data}))
+    assert [(e.host, e.text) for e in told if isinstance(e, Noted)] == [("nuc2", "silent")]
+    for event, other in (("runner_on_ok", {"res": {"edgectl_summary": {}}}), ("runner_on_skipped", {})):
+        said = EventReader().read({"event": event, "event_data": data | other})
+        assert not [e for e in said if isinstance(e, Noted)]
 
 
 def test_a_run_that_was_stopped_closes_its_phase() -> None:
