@@ -3,7 +3,13 @@
 set -euo pipefail
 edgectl lab up
 inventory=$(edgectl lab status --name lab --json | python -c 'import json, sys; print(json.load(sys.stdin)["labs"][0]["inventory"])')
-edgectl bootstrap "$inventory" --yes
+hosts=$(edgectl lab status --name lab --json | python -c 'import json, sys; print(len(json.load(sys.stdin)["labs"][0]["nodes"]))')
+nodes=$([ ! -e "$inventory/edgectl.state.yml" ] || edgectl kubectl -i "$inventory" -- get nodes -o wide 2>/dev/null || true)
+if [ "$(grep -cE '^\S+ +Ready ' <<<"$nodes")" = "$hosts" ]; then
+  printf 'The cluster stands already:\n\n%s\n' "$nodes"
+else
+  edgectl bootstrap "$inventory" --yes
+fi
 cat <<END
 
 Three machines, one cluster. Try next:
