@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 export PATH := $(BIN):$(PATH)
 
-.PHONY: help setup demo demo-clean check lint unit wheel molecule e2e bench test clean
+.PHONY: help setup demo demo-clean check lint unit wheel molecule e2e torture bench test clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -43,6 +43,9 @@ molecule: setup ## each role on real lab nodes
 
 e2e: setup ## the promises of the README, on the lab
 	@pytest tests/e2e -v -rs
+
+torture: setup ## twenty runs killed at random moments, each of which the next one mends
+	@EDGECTL_KILLS=20 pytest tests/e2e/test_7b_kills.py -v -s
 
 bench: setup ## figures, not tests
 	@pytest tests/bench -s -p no:cacheprovider

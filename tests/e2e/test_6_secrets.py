@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import threading
+import subprocess
+from contextlib import ExitStack
 from pathlib import Path
+from shlex import quote
 
-from tests.e2e.cluster import Cluster, edgectl, wait_for
+from tests.e2e.cluster import EDGECTL, Cluster, edgectl, wait_for
 
 NODES = ("nuc1", "nuc2", "orin1")
 TOKEN = re.compile(r"\b[a-z0-9]{6}\.[a-z0-9]{16}\b")
@@ -18,27 +20,21 @@ def run_logs() -> list[Path]:
     return [path for path in base.rglob("*") if path.is_file()]
 
 
-def test_nothing_secret_is_seen_while_a_worker_joins(cluster: Cluster) -> None:
+def test_nothing_secret_is_seen_while_a_worker_joins(cluster: Cluster, tmp_path: Path) -> None:
     edgectl("reset", str(cluster.inventory), "--limit", "orin1", "--yes")
-    seen: list[str] = []
-    stop = threading.Event()
-
-    def watch() -> None:
-        while not stop.is_set():
-            for node in ("nuc1", "orin1"):
-                seen.append(cluster.ssh(node, "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' '", check=False))
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
+    look = "while sleep 0.2; do cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' || exit; done"
+    seen = [tmp_path / node for node in ("nuc1", "orin1")]
+    with ExitStack() as stack:
+        for file in seen:
+            command = [EDGECTL, "lab", "ssh", "--name", cluster.lab, file.name, "--", "sudo", "sh", "-c", quote(look)]
+            watcher = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file.open("w"))
+            stack.callback(watcher.wait)
+            stack.callback(watcher.terminate)
         output = cluster.playbook("bootstrap", "--limit", "orin1", "-vvv").stdout
-    finally:
-        stop.set()
-        watcher.join()
     wait_for("orin1 to be Ready", lambda: "orin1" in cluster.ready(), 60)
     keys = [cluster.ssh(node, "cat /etc/wireguard/wg0.key").strip() for node in NODES]
     assert all(len(key) == 44 for key in keys)
-    processes = "\n".join(seen)
+    processes = "\n".join(file.read_text(errors="replace") for file in seen)
     logs = "\n".join(path.read_text(errors="replace") for path in run_logs())
     for text, where in ((output, "-vvv output"), (processes, "process lists"), (logs, "run logs")):
         assert len(text) > 200, where
