@@ -29,7 +29,7 @@ def test_plain_has_a_line_for_each_change_wait_and_failure_and_none_for_the_rest
     lines = plain()
     assert lines[0] == "Machine"
     assert "  nuc2: changed: Packages" in lines
-    assert "  nuc1: waiting: Wait for the socket (attempt 1 of 5)" in lines
+    assert "  nuc1: waiting: Wait for the socket (attempt 1 of 5): exit code 1" in lines
     assert "  nuc2: FAILED: Start containerd: exit code 5: unit containerd.service is masked" in lines
     assert not any("nuc1: ok" in line for line in lines)
     assert sum("waiting" in line and "nuc1" in line for line in lines) == 1
