@@ -28,7 +28,8 @@ app = typer.Typer(
     help=HELP,
     epilog=EPILOG,
     no_args_is_help=True,
-    rich_markup_mode="markdown",
+    # Help in panels imports so much of Rich that it doubles the time `edgectl --help` takes.
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -53,6 +54,10 @@ app.command(name="kubectl", context_settings=kubectl.CONTEXT_SETTINGS)(kubectl.k
 app.command(name="reset")(reset.reset)
 app.add_typer(lab.app, name="lab")
 app.command(name="env")(env.env)
+
+# The list of commands shows whole sentences; left to itself it cuts them at the terminal's edge.
+for _command in (*app.registered_commands, *lab.app.registered_commands):
+    _command.short_help = ((_command.callback and _command.callback.__doc__) or "").strip().partition("\n")[0]
 
 
 def show_error(error: EdgectlError) -> None:

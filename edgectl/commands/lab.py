@@ -13,7 +13,9 @@ import typer
 from edgectl.commands import completion
 from edgectl.lab import spec
 
-app = typer.Typer(help="The built-in lab: machines to try edgectl on, made of containers.", no_args_is_help=True)
+app = typer.Typer(
+    help="The built-in lab: machines of containers, to try edgectl on.", no_args_is_help=True, rich_markup_mode=None
+)
 
 Name = Annotated[str, typer.Option("--name", help="Which lab; several stand side by side.")]
 Node = Annotated[

@@ -16,13 +16,24 @@ from edgectl.exitcodes import ExitCode
 from .conftest import Answer
 
 # Each costs from 30 ms to half a second, which `edgectl --help` must not.
-HEAVY = ("ansible", "ansible_runner", "paramiko", "pydantic", "rich.live", "jinja2")
+HEAVY = ("ansible", "ansible_runner", "paramiko", "pydantic", "rich", "jinja2", "yaml")
 
 
 def test_help_imports_nothing_heavy() -> None:
-    code = f"import edgectl.cli, sys; print([name for name in {HEAVY!r} if name in sys.modules])"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert loaded.strip() == "[]"
+    code = (
+        "import sys; from edgectl.cli import app; app(['--help'], standalone_mode=False);"
+        f"print([name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    written = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert written.startswith("Usage:")
+    assert written.splitlines()[-1] == "[]"
+
+
+def test_help_says_of_each_command_in_a_whole_sentence_what_it_does(edgectl: Callable[..., Answer]) -> None:
+    for words in ((), ("lab",)):
+        _, commands = edgectl(*words, "--help").out.split("Commands:\n")
+        assert commands
+        assert "..." not in commands
 
 
 def test_every_error_leaves_with_its_code_and_without_a_traceback(
