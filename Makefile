@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 export PATH := $(BIN):$(PATH)
 
-.PHONY: help setup demo demo-clean check lint unit wheel molecule e2e bench test clean
+.PHONY: help setup demo demo-clean check lint unit wheel molecule e2e bench test screens clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -46,6 +46,9 @@ e2e: setup ## the promises of the README, on the lab
 
 bench: setup ## figures, not tests
 	@pytest tests/bench -s -p no:cacheprovider
+
+screens: $(VENV)/.installed ## the pictures of terminals in docs/screens, from recorded events
+	@python -m tests.screens
 
 test: ## everything but bench
 	@tests/run

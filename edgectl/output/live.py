@@ -247,12 +247,16 @@ class LiveRenderer:
         self._clock = clock
         self._live: Live | None = None
 
+    def screen(self) -> Screen:
+        """What stands on the terminal, for anybody who wants to print it once."""
+        unicode = (self._console.encoding or sys.getdefaultencoding()).lower().startswith("utf")
+        return Screen(self._view, signs=UNICODE if unicode else ASCII, clock=self._clock)
+
     def __enter__(self) -> Self:
         from rich.live import Live
 
-        unicode = (self._console.encoding or sys.getdefaultencoding()).lower().startswith("utf")
         self._live = Live(
-            Screen(self._view, signs=UNICODE if unicode else ASCII, clock=self._clock),
+            self.screen(),
             console=self._console,
             refresh_per_second=_PER_SECOND,
             transient=False,
