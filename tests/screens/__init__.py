@@ -26,8 +26,8 @@ SCREENS: Mapping[str, Callable[[Console], None]] = {
     "failure": failure,
 }
 
-# Rich's picture, less its fonts: it would fetch them from elsewhere whenever somebody reads the page.
-_FORMAT = re.sub(r"\s*@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+# Rich's picture, less its font: it would be fetched from elsewhere whenever somebody reads the page.
+_FORMAT = re.sub(r"\s*@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL).replace("Fira Code, ", "")
 
 
 def console() -> Console:
