@@ -240,8 +240,7 @@ class LiveRenderer:
     ) -> None:
         from rich.console import Console
 
-        # What hosts say is shown as it is: `:key:` in a message is no emoji, `[red]` no markup.
-        self._console = console or Console(highlight=False, markup=False, emoji=False)
+        self._console = console or Console()
         self._verbose = verbose
         self._view = View(phases, self._line, hosts=hosts, former=former)
         self._clock = clock
@@ -284,4 +283,6 @@ class LiveRenderer:
     def _print(self, text: str, style: str | None = None) -> None:
         # A message may hold what the terminal's encoding lacks, and must not end the run for that.
         encoding = self._console.encoding or "utf-8"
-        self._console.print(text.encode(encoding, "replace").decode(encoding), style=style)
+        shown = text.encode(encoding, "replace").decode(encoding)
+        # What hosts say is shown as it is: `:key:` in a message is no emoji, `[red]` no markup.
+        self._console.print(shown, style=style, markup=False, emoji=False, highlight=False)

@@ -157,7 +157,7 @@ def played(console: Console, happened: Iterable[Event]) -> str:
 
 def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    written = played(Console(width=80, file=io.StringIO(), force_terminal=True, highlight=False), events())
+    written = played(Console(width=80, file=io.StringIO(), force_terminal=True), events())
     assert "nuc2: Start containerd: exit code 5" in written
     for colour in ("\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[1;31m", "\x1b[36m"):
         assert colour not in written
@@ -177,8 +177,7 @@ def test_failures_and_warnings_are_written_once_above_the_display_as_they_are() 
         HostDone(6, "nuc2", "Packages", "", "", Status.FAILED, 1.0, failure),
         Tally(7, {"nuc1": {"failures": 0, "dark": 0}, "nuc2": {"failures": 1, "dark": 0}}),
     ]
-    console = Console(width=80, file=io.StringIO(), force_terminal=True, highlight=False, markup=False, emoji=False)
-    written = played(console, happened)
+    written = played(Console(width=80, file=io.StringIO(), force_terminal=True), happened)
     assert written.count("nuc2: Packages: no such :key: [red]") == 1
     assert written.count("[WARNING]: old Python") == 1
     assert "more of it" not in written
@@ -186,7 +185,7 @@ def test_failures_and_warnings_are_written_once_above_the_display_as_they_are() 
 
 def test_a_message_that_the_terminal_cannot_write_does_not_end_the_run() -> None:
     terminal = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors="strict")
-    console = Console(width=80, file=terminal, force_terminal=True, highlight=False)
+    console = Console(width=80, file=terminal, force_terminal=True)
     failure = Failure("nuc2", "Enrol", "Größe", message="läuft nicht …")
     with LiveRenderer(console=console, phases=PHASES, hosts=("nuc1", "nuc2")) as renderer:
         for event in [*half_way(["nuc1", "nuc2"]), HostDone(6, "nuc2", "Größe", "", "", Status.FAILED, 1.0, failure)]:
