@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -76,6 +77,9 @@ def show_error(error: EdgectlError) -> None:
 
 def main() -> None:
     """Run the app; every error leaves through here with its exit code and without a traceback."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A host may say what the locale's encoding lacks; a question mark is better than no summary at all.
+        sys.stdout.reconfigure(errors="replace")
     try:
         app()
     except EdgectlError as error:

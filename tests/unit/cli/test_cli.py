@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -63,6 +64,13 @@ def test_giving_up_at_a_question_is_an_interrupt(
 ) -> None:
     monkeypatch.setattr(cli, "app", lambda: (_ for _ in ()).throw(Interrupted("no password given")))
     assert edgectl("bootstrap").code == 130
+
+
+def test_what_the_locale_cannot_write_is_no_reason_to_fail() -> None:
+    code = "from edgectl import cli; cli.app = lambda: print('läuft …'); cli.main()"
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert (answer.stdout, answer.stderr) == ("l?uft ?\n", "")
 
 
 def test_an_unknown_command_is_a_usage_error(edgectl: Callable[..., Answer]) -> None:
