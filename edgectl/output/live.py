@@ -92,7 +92,8 @@ class _Picture:
         self._signs = signs
         self._now = now
         self._width = width
-        longest = max(len(name) for name in view.hosts)
+        # A copy: events go on arriving in a thread of their own while this one draws.
+        longest = max(len(name) for name in list(view.hosts))
         if len(view.hosts) > 2 * _FEW:
             longest = max(longest, len(f"{len(view.hosts)} hosts"))
         self._columns = _columns([phase.name for phase in view.phases], width - _GAP - min(longest, _SHORTEST_NAME))
