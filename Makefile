@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 export PATH := $(BIN):$(PATH)
 
-.PHONY: help setup demo demo-clean check lint unit wheel molecule e2e torture bench test clean
+.PHONY: help setup demo demo-clean check lint unit wheel molecule e2e torture bench test screens clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -49,6 +49,9 @@ torture: setup ## twenty runs killed at random moments, each of which the next o
 
 bench: setup ## figures, not tests
 	@pytest tests/bench -s -p no:cacheprovider
+
+screens: $(VENV)/.installed ## the pictures of terminals in docs/screens, from recorded events
+	@python -m tests.screens
 
 test: ## everything but bench
 	@tests/run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -28,7 +29,8 @@ app = typer.Typer(
     help=HELP,
     epilog=EPILOG,
     no_args_is_help=True,
-    rich_markup_mode="markdown",
+    # Help in panels imports so much of Rich that it doubles the time `edgectl --help` takes.
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -55,6 +57,10 @@ app.command(name="reset")(reset.reset)
 app.add_typer(lab.app, name="lab")
 app.command(name="env")(env.env)
 
+# The list of commands shows whole sentences; left to itself it cuts them at the terminal's edge.
+for _command in (*app.registered_commands, *lab.app.registered_commands):
+    _command.short_help = ((_command.callback and _command.callback.__doc__) or "").strip().partition("\n")[0]
+
 
 def show_error(error: EdgectlError) -> None:
     """Print an error to stderr: one line a problem, then the evidence and the fix."""
@@ -72,6 +78,9 @@ def show_error(error: EdgectlError) -> None:
 
 def main() -> None:
     """Run the app; every error leaves through here with its exit code and without a traceback."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A host may say what the locale's encoding lacks; a question mark is better than no summary at all.
+        sys.stdout.reconfigure(errors="replace")
     try:
         app()
     except EdgectlError as error:

@@ -10,12 +10,18 @@ from typing import Annotated
 
 import typer
 
+from edgectl.commands import completion
 from edgectl.lab import spec
 
-app = typer.Typer(help="The built-in lab: machines to try edgectl on, made of containers.", no_args_is_help=True)
+app = typer.Typer(
+    help="The built-in lab: machines of containers, to try edgectl on.", no_args_is_help=True, rich_markup_mode=None
+)
 
 Name = Annotated[str, typer.Option("--name", help="Which lab; several stand side by side.")]
-Node = Annotated[str, typer.Argument(help="Name of the node, such as nuc1.")]
+Node = Annotated[
+    str, typer.Argument(help="Name of the node, such as nuc1.", autocompletion=completion.nodes_of_the_lab)
+]
+Nodes = Annotated[list[str], typer.Argument(help="Names of nodes.", autocompletion=completion.nodes_of_the_lab)]
 
 
 @app.command()
@@ -90,7 +96,7 @@ def ssh(context: typer.Context, node: Node, name: Name = "lab") -> None:
 
 
 @app.command()
-def stop(nodes: Annotated[list[str], typer.Argument(help="Names of nodes.")], name: Name = "lab") -> None:
+def stop(nodes: Nodes, name: Name = "lab") -> None:
     """Shut nodes down, as with the power button."""
     from edgectl.lab import lifecycle, record
 
@@ -98,7 +104,7 @@ def stop(nodes: Annotated[list[str], typer.Argument(help="Names of nodes.")], na
 
 
 @app.command()
-def start(nodes: Annotated[list[str], typer.Argument(help="Names of nodes.")], name: Name = "lab") -> None:
+def start(nodes: Nodes, name: Name = "lab") -> None:
     """Boot nodes that were shut down."""
     from edgectl.lab import lifecycle, record
 

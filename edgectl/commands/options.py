@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from edgectl.commands import completion
+
 InventoryArgument = Annotated[
     Path, typer.Argument(envvar="EDGECTL_INVENTORY", help="Inventory directory.", show_default=True)
 ]
@@ -14,7 +16,14 @@ InventoryOption = Annotated[
     Path, typer.Option("-i", "--inventory", envvar="EDGECTL_INVENTORY", help="Inventory directory.")
 ]
 Limit = Annotated[
-    str, typer.Option("--limit", "-l", metavar="HOSTS", help="Only these hosts or groups (a,b or workers or '!a').")
+    str,
+    typer.Option(
+        "--limit",
+        "-l",
+        metavar="HOSTS",
+        help="Only these hosts or groups (a,b or workers or '!a').",
+        autocompletion=completion.hosts_and_groups,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON documents, one a line, and ask nothing.")]
 Plain = Annotated[bool, typer.Option("--plain", help="Print plain lines instead of the live display.")]

@@ -7,12 +7,14 @@ from typing import Annotated
 
 import typer
 
-from edgectl.commands import options
+from edgectl.commands import completion, options
 from edgectl.exitcodes import ExitCode
 
 
 def probe(
-    host: Annotated[str, typer.Argument(help="Show this host in detail.", show_default=False)] = "",
+    host: Annotated[
+        str, typer.Argument(help="Show this host in detail.", show_default=False, autocompletion=completion.hosts)
+    ] = "",
     inventory: options.InventoryOption = options.DEFAULT_INVENTORY,
     json: Annotated[
         bool, typer.Option("--json", help="Print everything the probe found as one JSON document.")

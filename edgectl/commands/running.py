@@ -19,6 +19,7 @@ from edgectl.output.dialog import TerminalDialog, can_ask, confirm
 from edgectl.output.jsonl import JsonLinesRenderer
 from edgectl.output.renderer import Style, choose_style, make
 from edgectl.output.words import listing
+from edgectl.run.former import phase_times
 from edgectl.run.playbook import phases
 
 
@@ -68,7 +69,13 @@ def run_verb(
     if destroys:
         confirm(*_what_is_lost(session, limited=bool(limit)), yes=yes, command=request.command)
     style = choose_style(json=show.json, plain=show.plain)
-    renderer = make(style, phases=phases(content.playbook(verb)), verbose=show.verbose)
+    renderer = make(
+        style,
+        phases=phases(content.playbook(verb)),
+        hosts=session.ready,
+        former=phase_times(verb, len(session.ready)) if style is Style.LIVE else None,
+        verbose=show.verbose,
+    )
     for host, reason in session.missing.items():
         renderer.note(f"{host} is left out: {reason}")
     outcome = carry_out(

@@ -85,12 +85,21 @@ def read(directory: Path, text_of: Callable[[Path], str]) -> Documents:
 
 def source_files(directory: Path) -> Iterator[Path]:
     """The directory's YAML inventory sources, in the order in which Ansible reads them."""
+    return (file for file in _static_sources(directory) if file.suffix in YAML_SUFFIXES)
+
+
+def ini_files(directory: Path) -> Iterator[Path]:
+    """The directory's other inventory sources that are no programs; Ansible reads them as INI."""
+    return (file for file in _static_sources(directory) if file.suffix not in YAML_SUFFIXES)
+
+
+def _static_sources(directory: Path) -> Iterator[Path]:
     for entry in sorted(directory.iterdir()):
         if IGNORED.search(entry.name) or entry.name in VARIABLE_DIRECTORIES:
             continue
         if entry.is_dir():
-            yield from source_files(entry)
-        elif entry.suffix in YAML_SUFFIXES and not _is_script(entry):
+            yield from _static_sources(entry)
+        elif not _is_script(entry):
             yield entry
 
 

@@ -92,7 +92,8 @@ class PlainRenderer:
         # A pipe has no line to overwrite: say once that we wait, and only the log counts the attempts.
         place = (event.host, event.task)
         if place not in self._waiting or self._verbose:
-            self._write(f"  {event.host}: waiting: {event.task} (attempt {event.attempt} of {event.attempts})")
+            said = f": {event.message}" if event.message else ""
+            self._write(f"  {event.host}: waiting: {event.task} (attempt {event.attempt} of {event.attempts}){said}")
         self._waiting.add(place)
 
     def _warned_of(self, event: Warned) -> None:

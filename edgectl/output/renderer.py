@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from types import TracebackType
 from typing import Protocol, Self
@@ -35,15 +36,27 @@ class Renderer(Protocol):
 
 
 def choose_style(*, json: bool, plain: bool, terminal: bool | None = None) -> Style:
-    """JSON when asked for; live only where there is a terminal to draw on."""
+    """JSON when asked for; live only where there is a terminal that can be drawn on."""
     if json:
         return Style.JSON
-    on_terminal = sys.stdout.isatty() if terminal is None else terminal
-    return Style.LIVE if on_terminal and not plain else Style.PLAIN
+    if terminal is None:
+        terminal = sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
+    return Style.LIVE if terminal and not plain else Style.PLAIN
 
 
-def make(style: Style, *, phases: Sequence[str] = (), verbose: bool = False) -> Renderer:
-    """A renderer that writes to standard output. `phases` are those to come, for the one that can show them."""
+def make(
+    style: Style,
+    *,
+    phases: Sequence[str] = (),
+    hosts: Sequence[str] = (),
+    former: Mapping[str, float] | None = None,
+    verbose: bool = False,
+) -> Renderer:
+    """A renderer that writes to standard output.
+
+    phases, hosts: those to come, for the renderer that can show them beforehand.
+    former: phase -> seconds in a former run, for the one that estimates the time left.
+    """
     if style is Style.JSON:
         from edgectl.output.jsonl import JsonLinesRenderer
 
@@ -54,4 +67,4 @@ def make(style: Style, *, phases: Sequence[str] = (), verbose: bool = False) -> 
         return PlainRenderer(lambda line: print(line, flush=True), verbose=verbose)
     from edgectl.output.live import LiveRenderer
 
-    return LiveRenderer(phases=phases, verbose=verbose)
+    return LiveRenderer(phases=phases, hosts=hosts, former=former, verbose=verbose)

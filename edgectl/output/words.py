@@ -13,6 +13,15 @@ def duration(seconds: float) -> str:
     return f"{whole} s" if whole < 120 else f"{whole // 60} min {whole % 60:02d} s"
 
 
+def clock(seconds: float) -> str:
+    """`4s`, `48s`, `3:05`, `1:02:03`: a duration where there is room for a few signs only."""
+    whole = round(seconds)
+    if whole < 100:
+        return f"{whole}s"
+    hours, minutes = divmod(whole // 60, 60)
+    return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
+
+
 def count(number: int, singular: str, plural: str = "") -> str:
     """`1 change`, `3 changes`."""
     return f"{number} {singular if number == 1 else plural or singular + 's'}"

@@ -60,12 +60,13 @@ class HostStarted(Event):
 
 @dataclass(frozen=True)
 class Waiting(Event):
-    """A task with `until` did not succeed yet and will be tried again."""
+    """A task with `until` did not succeed yet and will be tried again; `message` is what it said, in one line."""
 
     host: str
     task: str
     attempt: int
     attempts: int
+    message: str = ""
 
 
 @dataclass(frozen=True)

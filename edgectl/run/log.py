@@ -54,9 +54,16 @@ def _point_latest(base: Path, directory: Path) -> None:
     new.replace(base / LATEST)
 
 
+def directories(base: Path | None = None) -> list[Path]:
+    """The directories of the runs that are kept, the oldest first."""
+    base = base or runs_directory()
+    if not base.is_dir():
+        return []
+    return sorted(path for path in base.iterdir() if path.is_dir() and _RUN_DIRECTORY.fullmatch(path.name))
+
+
 def _remove_oldest(base: Path) -> None:
-    runs = sorted(path for path in base.iterdir() if path.is_dir() and _RUN_DIRECTORY.fullmatch(path.name))
-    for old in runs[:-KEPT]:
+    for old in directories(base)[:-KEPT]:
         shutil.rmtree(old, ignore_errors=True)
 
 

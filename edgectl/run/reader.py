@@ -63,7 +63,8 @@ class EventReader:
                 result = data.get("res") or {}
                 attempt, attempts = int(result.get("attempts", 0)), int(result.get("retries", 0))
                 # Ansible counts the first try apart: `retries: 3` is shown as 4 by the callback.
-                yield Waiting(now, str(data.get("host", "")), _task(data), attempt, max(attempts - 1, attempt))
+                said = self._redact(_said_when_retried(result))
+                yield Waiting(now, str(data.get("host", "")), _task(data), attempt, max(attempts - 1, attempt), said)
             case "runner_item_on_failed":
                 self._failed_items.setdefault(_place(data), []).append(_item(data))
             case "runner_on_ok" | "runner_on_skipped" | "runner_on_failed" | "runner_on_unreachable":
@@ -181,7 +182,7 @@ def _one_diff(diff: Mapping[str, Any]) -> str:
     lines = [
         line for line in difflib.unified_diff(before, after, lineterm="", n=1) if not line.startswith(("---", "+++"))
     ]
-    return "\n".join([header] if header else []) + ("\n" if header else "") + "\n".join(lines)
+    return "\n".join(filter(None, [header, *lines]))
 
 
 def _diff_lines(side: object) -> list[str]:
@@ -189,6 +190,13 @@ def _diff_lines(side: object) -> list[str]:
     if isinstance(side, Mapping):
         return [f"{key}: {side[key]}" for key in sorted(side)]
     return str(side or "").splitlines()
+
+
+def _said_when_retried(result: Mapping[str, Any]) -> str:
+    # What a command that worked wrote is data (a whole object of the API, say) and tells nobody why we wait.
+    if "censored" in result or not (result.get("msg") or result.get("rc")):
+        return ""
+    return _message(result).splitlines()[-1].strip()
 
 
 def _note(data: Mapping[str, Any], status: Status) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,13 +17,24 @@ from edgectl.exitcodes import ExitCode
 from .conftest import Answer
 
 # Each costs from 30 ms to half a second, which `edgectl --help` must not.
-HEAVY = ("ansible", "ansible_runner", "paramiko", "pydantic", "rich.live", "jinja2")
+HEAVY = ("ansible", "ansible_runner", "paramiko", "pydantic", "rich", "jinja2", "yaml")
 
 
 def test_help_imports_nothing_heavy() -> None:
-    code = f"import edgectl.cli, sys; print([name for name in {HEAVY!r} if name in sys.modules])"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert loaded.strip() == "[]"
+    code = (
+        "import sys; from edgectl.cli import app; app(['--help'], standalone_mode=False);"
+        f"print([name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    written = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert written.startswith("Usage:")
+    assert written.splitlines()[-1] == "[]"
+
+
+def test_help_says_of_each_command_in_a_whole_sentence_what_it_does(edgectl: Callable[..., Answer]) -> None:
+    for words in ((), ("lab",)):
+        _, commands = edgectl(*words, "--help").out.split("Commands:\n")
+        assert commands
+        assert "..." not in commands
 
 
 def test_every_error_leaves_with_its_code_and_without_a_traceback(
@@ -52,6 +64,13 @@ def test_giving_up_at_a_question_is_an_interrupt(
 ) -> None:
     monkeypatch.setattr(cli, "app", lambda: (_ for _ in ()).throw(Interrupted("no password given")))
     assert edgectl("bootstrap").code == 130
+
+
+def test_what_the_locale_cannot_write_is_no_reason_to_fail() -> None:
+    code = "from edgectl import cli; cli.app = lambda: print('läuft …'); cli.main()"
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert (answer.stdout, answer.stderr) == ("l?uft ?\n", "")
 
 
 def test_an_unknown_command_is_a_usage_error(edgectl: Callable[..., Answer]) -> None:

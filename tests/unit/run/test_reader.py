@@ -59,6 +59,26 @@ def test_retries_count_the_attempts_the_author_asked_for() -> None:
     assert waits == [(1, 5), (2, 5)]
 
 
+def waiting_for(**result: object) -> str:
+    data = {"host": "nuc1", "task": "Wait", "res": {"attempts": 1, "retries": 3, **result}}
+    (waiting,) = EventReader(Redactor(["s3cret"])).read({"event": "runner_retry", "event_data": data})
+    assert isinstance(waiting, Waiting)
+    return waiting.message
+
+
+def test_a_wait_says_what_the_task_said_last() -> None:
+    assert waiting_for(cmd=["kubectl"], rc=1, msg="non-zero return code", stderr="E0101 x\nconnection refused\n") == (
+        "exit code 1: connection refused"
+    )
+    assert waiting_for(msg="Timeout\nwhen waiting for 10.0.0.1:6443") == "when waiting for 10.0.0.1:6443"
+
+
+def test_a_wait_shows_neither_secrets_nor_the_data_that_a_working_command_wrote() -> None:
+    assert waiting_for(msg="bad password s3cret") == "bad password ********"
+    assert waiting_for(censored="hidden by no_log", msg="s3") == ""
+    assert waiting_for(cmd=["kubectl"], rc=0, stdout='{"kind": "Secret"}') == ""
+
+
 def test_handlers_are_announced() -> None:
     assert {(e.host, e.handler) for e in events() if isinstance(e, Notified)} == {
         ("nuc2", "Restart the clock"),
