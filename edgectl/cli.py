@@ -8,7 +8,7 @@ import sys
 import typer
 
 from edgectl import __version__
-from edgectl.commands import bootstrap, env, kubectl, lab, probe, reset
+from edgectl.commands import bootstrap, env, kubeconfig, kubectl, lab, probe, reset
 from edgectl.errors import EdgectlError, Problems
 from edgectl.exitcodes import ExitCode
 
@@ -50,6 +50,7 @@ def _root(
 app.command(name="bootstrap")(bootstrap.bootstrap)
 app.command(name="probe")(probe.probe)
 app.command(name="kubectl", context_settings=kubectl.CONTEXT_SETTINGS)(kubectl.kubectl)
+app.command(name="kubeconfig")(kubeconfig.kubeconfig)
 app.command(name="reset")(reset.reset)
 app.add_typer(lab.app, name="lab")
 app.command(name="env")(env.env)
