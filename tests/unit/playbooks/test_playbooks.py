@@ -22,6 +22,8 @@ def included(play: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for task in play["tasks"]:
         if "ansible.builtin.include_role" in task:
             yield "role", task["ansible.builtin.include_role"]["name"]
+        elif "ansible.builtin.import_role" in task:
+            yield "role", task["ansible.builtin.import_role"]["name"]
         elif "ansible.builtin.include_tasks" in task:
             yield "tasks", task["ansible.builtin.include_tasks"]
 
@@ -30,7 +32,7 @@ def test_bootstrap_has_one_play_for_each_phase_in_order() -> None:
     assert [play["name"] for play in plays("bootstrap")] == PHASES
 
 
-@pytest.mark.parametrize("playbook", ["bootstrap", "reset"])
+@pytest.mark.parametrize("playbook", ["bootstrap", "reset", "peers"])
 def test_every_play_sees_the_shared_options_and_gathers_nothing(playbook: str) -> None:
     for play in plays(playbook):
         assert play["roles"] == [{"role": "cluster"}], play["name"]
@@ -69,8 +71,19 @@ def test_reset_undoes_the_roles_of_bootstrap_in_reverse_order() -> None:
 
 def test_every_file_that_a_playbook_includes_exists() -> None:
     base = content.root() / "playbooks"
-    for playbook in ("bootstrap", "reset"):
+    for playbook in ("bootstrap", "reset", "peers"):
         for play in plays(playbook):
             for kind, name in included(play):
                 path = base / name if kind == "tasks" else content.root() / "roles" / name
                 assert path.exists(), path
+
+
+def test_a_peer_comes_and_goes_by_the_reconciliation_of_peers_alone() -> None:
+    roles = [
+        task["ansible.builtin.import_role"]
+        for task in plays("peers")[1]["tasks"]
+        if "ansible.builtin.import_role" in task
+    ]
+    assert roles == [{"name": "wireguard", "tasks_from": "peers.yml", "public": True}]
+    reconciliation = yaml.safe_load((content.root() / "roles" / "wireguard" / "tasks" / "peers.yml").read_text())
+    assert [list(task)[1] for task in reconciliation] == ["edgectl_wireguard_peers"]
