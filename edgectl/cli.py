@@ -8,7 +8,7 @@ import sys
 import typer
 
 from edgectl import __version__
-from edgectl.commands import bootstrap, env, kubeconfig, kubectl, lab, probe, reset
+from edgectl.commands import bootstrap, env, kubeconfig, kubectl, lab, peer, probe, reset
 from edgectl.errors import EdgectlError, Problems
 from edgectl.exitcodes import ExitCode
 
@@ -51,6 +51,7 @@ app.command(name="bootstrap")(bootstrap.bootstrap)
 app.command(name="probe")(probe.probe)
 app.command(name="kubectl", context_settings=kubectl.CONTEXT_SETTINGS)(kubectl.kubectl)
 app.command(name="kubeconfig")(kubeconfig.kubeconfig)
+app.add_typer(peer.app, name="peer")
 app.command(name="reset")(reset.reset)
 app.add_typer(lab.app, name="lab")
 app.command(name="env")(env.env)

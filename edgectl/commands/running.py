@@ -16,7 +16,7 @@ from edgectl.inventory import load, read
 from edgectl.output import summary
 from edgectl.output.dialog import TerminalDialog, can_ask, confirm
 from edgectl.output.jsonl import JsonLinesRenderer
-from edgectl.output.renderer import Style, choose_style, make
+from edgectl.output.renderer import Renderer, Style, choose_style, make
 from edgectl.output.words import listing
 from edgectl.run.playbook import phases
 
@@ -61,12 +61,10 @@ def run_verb(
     if destroys:
         confirm(*_what_is_lost(session, limited=bool(limit)), yes=yes, command=request.command)
     style = choose_style(json=show.json, plain=show.plain)
-    renderer = make(style, phases=phases(content.playbook(verb)), verbose=show.verbose)
-    for host, reason in session.missing.items():
-        renderer.note(f"{host} is left out: {reason}")
+    renderer = renderer_for(session, verb, show)
     outcome = carry_out(
         verb, session, renderer, limited=bool(limit), arguments=arguments,
-        on_cancel=lambda: print(_STOPPING, file=sys.stderr),
+        on_cancel=lambda: print(STOPPING, file=sys.stderr),
     )  # fmt: skip
     if isinstance(renderer, JsonLinesRenderer):
         renderer.write(summary.document(outcome))
@@ -78,7 +76,16 @@ def run_verb(
     raise typer.Exit(int(outcome.exit_code))
 
 
-_STOPPING = "\nstopping; hosts may be in the middle of a task. Ctrl-C again kills Ansible at once."
+def renderer_for(session: Session, verb: str, show: Show) -> Renderer:
+    """A renderer for the verb's playbook that has said already who is left out."""
+    style = choose_style(json=show.json, plain=show.plain)
+    renderer = make(style, phases=phases(content.playbook(verb)), verbose=show.verbose)
+    for host, reason in session.missing.items():
+        renderer.note(f"{host} is left out: {reason}")
+    return renderer
+
+
+STOPPING = "\nstopping; hosts may be in the middle of a task. Ctrl-C again kills Ansible at once."
 
 
 def _what_is_lost(session: Session, *, limited: bool) -> tuple[str, str]:
