@@ -29,7 +29,7 @@ def problems(inventory: Inventory) -> Iterator[UsageError]:
             yield UsageError(
                 f"{host.place() or inventory.path}: {host.name} is the name of a host and of a peer",
                 f"{inventory.state_file} has a peer {host.name}, let in by `edgectl peer add`",
-                f"give the host another name, or take the peer out: edgectl peer remove {host.name} -i {inventory.path}",
+                f"give the host another name, or: edgectl peer remove {host.name} -i {inventory.path}",
             )
         yield from _bad_address(inventory, host)
     yield from _duplicates(inventory)

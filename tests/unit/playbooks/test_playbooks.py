@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -87,3 +91,36 @@ def test_a_peer_comes_and_goes_by_the_reconciliation_of_peers_alone() -> None:
     assert roles == [{"name": "wireguard", "tasks_from": "peers.yml", "public": True}]
     reconciliation = yaml.safe_load((content.root() / "roles" / "wireguard" / "tasks" / "peers.yml").read_text())
     assert [list(task)[1] for task in reconciliation] == ["edgectl_wireguard_peers"]
+
+
+@pytest.mark.parametrize(("limit", "kept"), [("nuc2", True), ("all", False)])
+def test_a_reset_of_all_forgets_the_peers_and_a_reset_of_one_host_keeps_them(
+    tmp_path: Path, limit: str, kept: bool
+) -> None:
+    inventory = tmp_path / "inventory"
+    inventory.mkdir()
+    hosts = {"control_plane": {"hosts": {"nuc1": {}}}, "workers": {"hosts": {"nuc2": {}}}}
+    local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    (inventory / "hosts.yml").write_text(yaml.safe_dump({"cluster": {"children": hosts, "vars": local}}))
+    names = ("nuc1", "nuc2", "left-the-inventory")
+    state = {name: {"edgectl_state": {"wireguard_address": f"10.200.0.{n}"}} for n, name in enumerate(names, start=1)}
+    peers = {"laptop": {"wireguard_public_key": "bGFwdG9w", "wireguard_address": "10.200.0.9"}}
+    document = {"all": {"vars": {"edgectl_state_peers": peers}, "hosts": state}}
+    (inventory / "edgectl.state.yml").write_text(yaml.safe_dump(document))
+    forget = {"ansible.builtin.include_tasks": str(content.root() / "playbooks" / "tasks" / "forget.yml")}
+    play = {"hosts": "cluster", "gather_facts": False, "roles": [{"role": "cluster"}], "tasks": [forget]}
+    (tmp_path / "play.yml").write_text(yaml.safe_dump([play]))
+    # Only foretold: what the file's other tasks remove would be this machine's.
+    options = ["--check", "--diff", "--limit", limit]
+    done = subprocess.run(
+        [sys.executable, "-m", "ansible", "playbook", "-i", str(inventory), *options, str(tmp_path / "play.yml")],
+        env={**os.environ, **content.ansible_environment(), "ANSIBLE_NOCOLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    after = [line for line in done.stdout.splitlines() if line.startswith(("+", " "))]
+    assert any("bGFwdG9w" in line for line in after) is kept
+    assert any("left-the-inventory" in line for line in after)
+    assert not any("nuc2:" in line for line in after)
