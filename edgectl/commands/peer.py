@@ -120,7 +120,8 @@ def remove(
     typer.echo()
     for line in summary.lines(outcome):
         typer.echo(line)
-    typer.echo(f"{name} is no peer any more" + (" of the hosts above that answered." if outcome.exit_code else "."))
+    late = "; the hosts named above still have it until they are told" if outcome.exit_code else ""
+    typer.echo(f"{name} is no peer any more{late}.")
     raise typer.Exit(int(outcome.exit_code))
 
 
