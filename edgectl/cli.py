@@ -9,7 +9,7 @@ import sys
 import typer
 
 from edgectl import __version__
-from edgectl.commands import bootstrap, env, kubectl, lab, plan, probe, reset
+from edgectl.commands import bootstrap, env, kubeconfig, kubectl, lab, peer, plan, probe, reset
 from edgectl.errors import EdgectlError, Problems
 from edgectl.exitcodes import ExitCode
 
@@ -53,6 +53,8 @@ app.command(name="bootstrap")(bootstrap.bootstrap)
 app.command(name="plan")(plan.plan)
 app.command(name="probe")(probe.probe)
 app.command(name="kubectl", context_settings=kubectl.CONTEXT_SETTINGS)(kubectl.kubectl)
+app.command(name="kubeconfig")(kubeconfig.kubeconfig)
+app.add_typer(peer.app, name="peer")
 app.command(name="reset")(reset.reset)
 app.add_typer(lab.app, name="lab")
 app.command(name="env")(env.env)

@@ -7,12 +7,12 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 
-from edgectl.errors import UnreachableError, UsageError
+from edgectl.cluster.remote import control_planes
+from edgectl.errors import UnreachableError
 from edgectl.inventory import Inventory
 from edgectl.ssh import openssh, secrets
-from edgectl.ssh.target import Target, of_inventory
+from edgectl.ssh.target import Target
 
 # Where each distribution keeps the administrator's kubeconfig on a control plane.
 KUBECONFIGS = {"kubeadm": "/etc/kubernetes/admin.conf"}
@@ -74,9 +74,5 @@ def _feed(ssh: list[str], first: str) -> int:
 
 
 def _control_plane(inventory: Inventory) -> Target:
-    if not inventory.control_plane:
-        raise UsageError(f"{inventory.path}: no host is in the group control_plane")
-    name = inventory.control_plane[0].name
-    target = next(target for target in of_inventory(inventory) if target.name == name)
-    password = secrets.find_become_password()
-    return target if password is None else replace(target, become_password=target.become_password or password)
+    first = control_planes(inventory)[0]
+    return secrets.with_password([first], secrets.find_become_password())[0]

@@ -22,12 +22,16 @@ UNREACHABLE_VARIABLE = "edgectl_unreachable_hosts"
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run, the hosts that were left out of it, and the journal lines that explain its failures."""
+    """A run, the hosts that were left out of it, and the journal lines that explain its failures.
+
+    repeat: the verb that makes up for what was missed, where that is another one.
+    """
 
     verb: str
     session: Session
     result: RunResult
     journal: Mapping[str, list[str]] = field(default_factory=dict)
+    repeat: str = ""
 
     @property
     def exit_code(self) -> ExitCode:
@@ -50,6 +54,7 @@ def carry_out(
     arguments: tuple[str, ...] = (),
     check: bool = False,
     on_cancel: Callable[[], None] | None = None,
+    repeat: str = "",
 ) -> Outcome:
     """Run the verb's playbook on the session's hosts.
 
@@ -72,17 +77,17 @@ def carry_out(
             on_event=shown.take,
             on_cancel=on_cancel,
             hosts=len(inventory.hosts),
-            verb=verb,
+            verb="plan" if check else verb,
         )
     if result.ok:
-        return Outcome(verb, session, result)
+        return Outcome(verb, session, result, repeat=repeat)
     result = _with_names(result, session)
     reachable = [session.targets[name] for name in session.targets if name not in session.left_out]
     redact = Redactor(session.secrets.values())
     found = journal.of_failures(result.failures, session.targets, result.started)
     lines = {host: [redact(line) for line in said] for host, said in found.items()}
     locks.release(reachable, result.run_id)
-    return Outcome(verb, session, result, lines)
+    return Outcome(verb, session, result, lines, repeat)
 
 
 def _with_names(result: RunResult, session: Session) -> RunResult:

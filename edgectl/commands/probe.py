@@ -46,11 +46,10 @@ def probe(
         typer.echo(json_library.dumps(hosts.document(answers), indent=2))
     else:
         answer = answers[host] if host else None
-        names = {state.wireguard_public_key: name for name, state in loaded.state.hosts.items()}
         shown = (
             hosts.overview(answers)
             if answer is None or isinstance(answer, ProbeFailure)
-            else hosts.details(host, answer, {key: name for key, name in names.items() if key})
+            else hosts.details(host, answer, loaded.state.names_by_public_key)
         )
         for line in shown:
             typer.echo(line)

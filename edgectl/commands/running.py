@@ -17,7 +17,7 @@ from edgectl.inventory import load, read
 from edgectl.output import summary
 from edgectl.output.dialog import TerminalDialog, can_ask, confirm
 from edgectl.output.jsonl import JsonLinesRenderer
-from edgectl.output.renderer import Style, choose_style, make
+from edgectl.output.renderer import Renderer, Style, choose_style, make
 from edgectl.output.words import listing
 from edgectl.run.former import phase_times
 from edgectl.run.playbook import phases
@@ -69,18 +69,10 @@ def run_verb(
     if destroys:
         confirm(*_what_is_lost(session, limited=bool(limit)), yes=yes, command=request.command)
     style = choose_style(json=show.json, plain=show.plain)
-    renderer = make(
-        style,
-        phases=phases(content.playbook(verb)),
-        hosts=session.ready,
-        former=phase_times(verb, len(session.ready)) if style is Style.LIVE else None,
-        verbose=show.verbose,
-    )
-    for host, reason in session.missing.items():
-        renderer.note(f"{host} is left out: {reason}")
+    renderer = renderer_for(session, verb, show)
     outcome = carry_out(
         verb, session, renderer, limited=bool(limit), extra_vars=variables, arguments=arguments, check=check,
-        on_cancel=lambda: print(_STOPPING, file=sys.stderr),
+        on_cancel=lambda: print(STOPPING, file=sys.stderr),
     )  # fmt: skip
     if isinstance(renderer, JsonLinesRenderer):
         renderer.write(summary.document(outcome))
@@ -101,7 +93,22 @@ def show_proof(proof: Proof, *, json: bool) -> None:
         print(line)
 
 
-_STOPPING = "\nstopping; hosts may be in the middle of a task. Ctrl-C again kills Ansible at once."
+def renderer_for(session: Session, verb: str, show: Show) -> Renderer:
+    """A renderer for the verb's playbook that has said already who is left out."""
+    style = choose_style(json=show.json, plain=show.plain)
+    renderer = make(
+        style,
+        phases=phases(content.playbook(verb)),
+        hosts=session.ready,
+        former=phase_times(verb, len(session.ready)) if style is Style.LIVE else None,
+        verbose=show.verbose,
+    )
+    for host, reason in session.missing.items():
+        renderer.note(f"{host} is left out: {reason}")
+    return renderer
+
+
+STOPPING = "\nstopping; hosts may be in the middle of a task. Ctrl-C again kills Ansible at once."
 
 
 def _what_is_lost(session: Session, *, limited: bool) -> tuple[str, str]:

@@ -24,6 +24,14 @@ class HostState:
 
 
 @dataclass(frozen=True)
+class PeerState:
+    """A machine outside the inventory that takes part in the tunnels."""
+
+    wireguard_public_key: str
+    wireguard_address: str
+
+
+@dataclass(frozen=True)
 class ClusterState:
     """What edgectl remembers about the cluster; `ca_hash` is known after its first start."""
 
@@ -37,6 +45,14 @@ class StateFile:
 
     cluster: ClusterState = field(default_factory=ClusterState)
     hosts: Mapping[str, HostState] = field(default_factory=dict)
+    peers: Mapping[str, PeerState] = field(default_factory=dict)
+
+    @property
+    def names_by_public_key(self) -> dict[str, str]:
+        """WireGuard public key -> name of the host or peer that has it."""
+        keys = {name: host.wireguard_public_key for name, host in self.hosts.items()}
+        keys |= {name: peer.wireguard_public_key for name, peer in self.peers.items()}
+        return {key: name for name, key in keys.items() if key}
 
 
 def read(file: Path) -> StateFile:
@@ -46,13 +62,15 @@ def read(file: Path) -> StateFile:
     try:
         document = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
         everything = document.get("all") or {}
-        cluster = (everything.get("vars") or {}).get("edgectl_state_cluster") or {}
+        variables = everything.get("vars") or {}
+        cluster = variables.get("edgectl_state_cluster") or {}
+        peers = {name: _peer(name, body) for name, body in (variables.get("edgectl_state_peers") or {}).items()}
         hosts = {
             name: _host(body["edgectl_state"])
             for name, body in (everything.get("hosts") or {}).items()
             if body and "edgectl_state" in body
         }
-        return StateFile(ClusterState(cluster.get("name"), cluster.get("ca_hash")), hosts)
+        return StateFile(ClusterState(cluster.get("name"), cluster.get("ca_hash")), hosts, peers)
     except (yaml.YAMLError, AttributeError, TypeError, ValueError) as error:
         raise UsageError(
             f"{file}: the state file cannot be read",
@@ -71,3 +89,11 @@ def _host(body: object) -> HostState:
         if value is not None and not isinstance(value, str):
             raise ValueError(f"{name} must be text, not {value!r}")
     return HostState(**known, ssh_host_keys=tuple(body.get("ssh_host_keys") or ()))
+
+
+def _peer(name: object, body: object) -> PeerState:
+    known = body if isinstance(body, Mapping) else {}
+    key, address = (known.get(field) for field in PeerState.__dataclass_fields__)
+    if not isinstance(key, str) or not isinstance(address, str):
+        raise ValueError(f"the peer {name} lacks a public key or an address")  # noqa: TRY004 - a value of the file
+    return PeerState(key, address)

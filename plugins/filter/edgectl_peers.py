@@ -1,4 +1,4 @@
-"""Filters that say which other hosts a host knows, from inventory and state file alone.
+"""Filters that say which other machines a host knows, from inventory and state file alone.
 
 The hosts in play have no say in it: a run with --limit, or with a host switched off, must not make a peer vanish.
 """
@@ -65,6 +65,24 @@ def wireguard_peers(names, hostvars, pod_hosts, default_port):
     return [peer(name, hostvars[name], pod_hosts, default_port) for name in enrolled]
 
 
+def outside_peers(peers):
+    """The entries that every host keeps for machines outside the inventory: `edgectl_state_peers` by name.
+
+    They call, and nobody calls them: no endpoint, and no keepalive to where they were last.
+    """
+    return [
+        {
+            "name": name,
+            "public_key": entry["wireguard_public_key"],
+            "address": entry["wireguard_address"],
+            "allowed_ips": [f"{entry['wireguard_address']}/32"],
+            "endpoint": "",
+            "keepalive": 0,
+        }
+        for name, entry in sorted(peers.items())
+    ]
+
+
 def pod_neighbours(names, hostvars):
     """[{name, lan_address, pod_cidr}] of the hosts whose pods are reached over the LAN."""
     enrolled = ((name, hostvars[name], (hostvars[name].get("edgectl_state") or {}).get("pod_cidr")) for name in names)
@@ -77,4 +95,8 @@ def pod_neighbours(names, hostvars):
 
 class FilterModule:
     def filters(self):
-        return {"edgectl_wireguard_peers": wireguard_peers, "edgectl_pod_neighbours": pod_neighbours}
+        return {
+            "edgectl_wireguard_peers": wireguard_peers,
+            "edgectl_wireguard_outside_peers": outside_peers,
+            "edgectl_pod_neighbours": pod_neighbours,
+        }

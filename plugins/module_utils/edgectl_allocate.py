@@ -2,6 +2,8 @@
 
 A tunnel address or a pod network that was given to a host stays with it for ever: peers, Node objects and
 certificates carry it. So nothing here moves an address; what cannot be kept is refused, with the reason.
+
+A peer is a machine outside the inventory that takes part in the tunnels, such as a laptop: a public key and an address.
 """
 
 from __future__ import annotations
@@ -19,20 +21,22 @@ class AllocationError(Exception):
 
 
 def from_document(document):
-    """The state {"cluster": {...}, "hosts": {name: {...}}} from a parsed state file (None when there is none)."""
+    """The state {"cluster": {...}, "peers": {name: {...}}, "hosts": {name: {...}}} from a parsed state file."""
     everything = (document or {}).get("all") or {}
+    variables = everything.get("vars") or {}
     hosts = everything.get("hosts") or {}
     return {
-        "cluster": dict((everything.get("vars") or {}).get("edgectl_state_cluster") or {}),
+        "cluster": dict(variables.get("edgectl_state_cluster") or {}),
+        "peers": {name: dict(entry) for name, entry in (variables.get("edgectl_state_peers") or {}).items()},
         "hosts": {name: dict((body or {}).get("edgectl_state") or {}) for name, body in hosts.items()},
     }
 
 
 def to_document(state):
     """The state as an Ansible inventory source; empty when there is nothing to remember."""
-    everything = {}
-    if state["cluster"]:
-        everything["vars"] = {"edgectl_state_cluster": state["cluster"]}
+    variables = {"edgectl_state_cluster": state["cluster"], "edgectl_state_peers": state.get("peers")}
+    everything = {"vars": {name: value for name, value in variables.items() if value}}
+    everything = {key: value for key, value in everything.items() if value}
     if state["hosts"]:
         everything["hosts"] = {name: {"edgectl_state": entry} for name, entry in state["hosts"].items()}
     return {"all": everything} if everything else {}
@@ -43,7 +47,8 @@ def update(state, request):
 
     hosts: {name: what that host reports}; all_hosts: names in inventory order; hub: names that get no pod network;
     wireguard_network, pod_cidr: networks to give out from, empty to give out none; pod_prefix: size of a node's
-    share; cluster: merged into the cluster's entry, None removes a key; forget: names to drop.
+    share; cluster: merged into the cluster's entry, None removes a key; forget: names of hosts to drop; peers: {name:
+    public key} to let in; forget_peers: names of peers to drop.
     """
     hosts = {name: dict(entry) for name, entry in state["hosts"].items() if name not in request.get("forget", ())}
     order = request.get("all_hosts") or []
@@ -52,22 +57,50 @@ def update(state, request):
         entry = hosts.setdefault(name, {})
         entry.update({key: reported[name][key] for key in REPORTED_KEYS if reported[name].get(key)})
     refuse_shared_machine_ids(hosts, order)
+    let_in = request.get("peers") or {}
+    peers = with_peers(state.get("peers") or {}, let_in, request.get("forget_peers") or ())
+    refuse_shared_names(hosts, order, peers)
     # Only hosts of this run get addresses: one that was never reached has no key, and is no peer yet.
     names = sorted(reported, key=lambda name: _rank(name, order))
     if request.get("wireguard_network"):
-        give_tunnel_addresses(hosts, names, IPv4Network(request["wireguard_network"]))
+        everybody = {**hosts, **peers}
+        give_tunnel_addresses(everybody, [*names, *sorted(let_in)], IPv4Network(request["wireguard_network"]))
     if request.get("pod_cidr"):
         members = [name for name in names if name not in (request.get("hub") or ())]
         give_pod_networks(hosts, members, IPv4Network(request["pod_cidr"]), int(request.get("pod_prefix") or 24))
     cluster = {**state["cluster"], **(request.get("cluster") or {})} if hosts else {}
     return {
         "cluster": {key: value for key, value in cluster.items() if value is not None},
+        # A tunnel network without hosts is none.
+        "peers": {name: peers[name] for name in sorted(peers)} if hosts else {},
         "hosts": {name: _arranged(hosts[name]) for name in _in_order(hosts, order)},
     }
 
 
+def with_peers(peers, let_in, forget):
+    """The peers that stay, and those to let in. A name that is taken by another key is refused."""
+    result = {name: dict(entry) for name, entry in peers.items() if name not in forget}
+    for name, key in let_in.items():
+        if result.setdefault(name, {"wireguard_public_key": key})["wireguard_public_key"] != key:
+            raise AllocationError(
+                f"there is a peer {name} already, with another key. Choose another name, or take that one out first "
+                f"(edgectl peer remove {name})"
+            )
+    return result
+
+
+def refuse_shared_names(hosts, order, peers):
+    """A host keeps one file for each of its peers, named after it."""
+    for name in peers:
+        if name in hosts or name in order:
+            raise AllocationError(
+                f"{name} is the name of a host and of a peer. Take the peer out (edgectl peer remove {name}) and let "
+                f"it in by another name"
+            )
+
+
 def give_tunnel_addresses(hosts, names, network):
-    """Give each named host that has none the lowest free address of the tunnel network."""
+    """Give each named host or peer that has none the lowest free address of the tunnel network."""
     taken = {}
     for name, entry in hosts.items():
         if "wireguard_address" not in entry:
@@ -87,8 +120,8 @@ def give_tunnel_addresses(hosts, names, network):
         free = next((address for address in network.hosts() if address not in taken), None)
         if free is None:
             raise AllocationError(
-                f"no tunnel address is left for {name}: wireguard_network {network} holds {len(taken)} hosts. "
-                f"Forget hosts that are gone (edgectl reset --limit NAME)"
+                f"no tunnel address is left for {name}: wireguard_network {network} holds {len(taken)} hosts and "
+                f"peers. Forget those that are gone (edgectl reset --limit NAME, edgectl peer remove NAME)"
             )
         hosts[name]["wireguard_address"] = str(free)
         taken[free] = name

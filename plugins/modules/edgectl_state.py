@@ -68,6 +68,17 @@ options:
     type: list
     elements: str
     default: []
+  peers:
+    description:
+      - Machines outside the inventory to let into the tunnels, each by its name with its WireGuard public key.
+      - A name that has another key already, or is a host's, is refused.
+    type: dict
+    default: {}
+  forget_peers:
+    description: Peers to forget. All go with the last host.
+    type: list
+    elements: str
+    default: []
 """
 
 EXAMPLES = r"""
@@ -85,7 +96,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 state:
-  description: What is remembered, as C(hosts) (by name) and C(cluster).
+  description: What is remembered, as C(hosts) and C(peers) (by name) and C(cluster).
   type: dict
   returned: always
 """
@@ -192,6 +203,8 @@ def main():
             "pod_prefix": {"type": "int", "default": 24},
             "cluster": {"type": "dict", "default": {}},
             "forget": {"type": "list", "elements": "str", "default": []},
+            "peers": {"type": "dict", "default": {}},
+            "forget_peers": {"type": "list", "elements": "str", "default": []},
         },
         supports_check_mode=True,
     )

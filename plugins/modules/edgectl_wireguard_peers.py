@@ -24,14 +24,15 @@ options:
     elements: dict
     default: []
     suboptions:
-      name: {description: Name of the host., type: str, required: true}
+      name: {description: Name of the host or peer., type: str, required: true}
       public_key: {description: Its public key., type: str, required: true}
       allowed_ips: {description: Networks that are reached through it., type: list, elements: str, required: true}
       endpoint: {description: Where it is called, as C(host:port)., type: str, default: ""}
       address: {description: Its tunnel address (not used here)., type: str}
+      keepalive: {description: "Instead of O(keepalive), for this peer. 0 sends none.", type: int}
   keepalive: {description: Seconds between keepalive packets., type: int, default: 25}
   known:
-    description: All hosts of the inventory. When given, entries of other hosts are removed.
+    description: All hosts of the inventory, and peers outside of it. When given, entries of others are removed.
     type: list
     elements: str
   forget: {description: Hosts whose entries must go., type: list, elements: str, default: []}
@@ -63,7 +64,10 @@ def entry(peer, keepalive, current):
     ]
     if endpoint:
         lines.append(f"Endpoint = {endpoint}")
-    lines.append(f"PersistentKeepalive = {keepalive}")
+    own = peer.get("keepalive")
+    # WireGuard shows 0 as `off`, which is also what it takes a missing line for.
+    if seconds := keepalive if own is None else own:
+        lines.append(f"PersistentKeepalive = {seconds}")
     return "\n".join(lines) + "\n"
 
 
@@ -106,6 +110,7 @@ def main():
         "allowed_ips": {"type": "list", "elements": "str", "required": True},
         "endpoint": {"type": "str", "default": ""},
         "address": {"type": "str"},
+        "keepalive": {"type": "int"},
     }
     module = AnsibleModule(
         argument_spec={

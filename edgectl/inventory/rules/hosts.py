@@ -25,6 +25,12 @@ def problems(inventory: Inventory) -> Iterator[UsageError]:
                 "Ansible cannot tell the two apart, and a play for one would run on the other",
                 "give the host another name",
             )
+        elif host.name in inventory.state.peers:
+            yield UsageError(
+                f"{host.place() or inventory.path}: {host.name} is the name of a host and of a peer",
+                f"{inventory.state_file} has a peer {host.name}, let in by `edgectl peer add`",
+                f"give the host another name, or: edgectl peer remove {host.name} -i {inventory.path}",
+            )
         yield from _bad_address(inventory, host)
     yield from _duplicates(inventory)
 

@@ -151,6 +151,8 @@ def _moved(inventory: Inventory, plans: dict[str, _Plan]) -> Iterator[UsageError
     for option, attribute in (("wireguard_network", "wireguard_address"), ("cluster_pod_cidr", "pod_cidr")):
         plan = plans.get(option)
         given = {name: getattr(state, attribute) for name, state in inventory.state.hosts.items()}
+        if attribute == "wireguard_address":
+            given |= {name: peer.wireguard_address for name, peer in inventory.state.peers.items()}
         outside = [f"{name} has {value}" for name, value in given.items() if plan and value and not _holds(plan, value)]
         if plan and outside:
             yield UsageError(

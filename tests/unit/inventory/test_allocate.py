@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-EMPTY = {"cluster": {}, "hosts": {}}
+EMPTY = {"cluster": {}, "peers": {}, "hosts": {}}
 LAB = {
     "all_hosts": ["nuc1", "nuc2", "orin1"],
     "wireguard_network": "10.200.0.0/24",
@@ -157,3 +157,53 @@ def test_with_its_last_host_the_cluster_is_forgotten_too(update):
 def test_the_document_and_the_state_are_two_forms_of_the_same(update, allocate):
     state = update(EMPTY, hosts=report("nuc1", "orin1"))
     assert allocate.from_document(allocate.to_document(state)) == state
+
+
+def test_a_peer_gets_the_next_tunnel_address_and_no_pods(update):
+    state = update(EMPTY, hosts=report("nuc1", "nuc2"), peers={"laptop": "k"})
+    assert state["peers"] == {"laptop": {"wireguard_public_key": "k", "wireguard_address": "10.200.0.3"}}
+
+
+def test_a_new_host_is_never_given_the_address_of_a_peer(update):
+    first = update(EMPTY, hosts=report("nuc1"), peers={"laptop": "k"})
+    state = update(first, hosts=report("nuc2"))
+    assert state["hosts"]["nuc2"]["wireguard_address"] == "10.200.0.3"
+    assert state["peers"] == first["peers"]
+
+
+def test_a_limited_run_and_a_reset_of_one_host_keep_the_peers_and_the_last_host_takes_them_along(update):
+    first = update(EMPTY, hosts=report("nuc1", "nuc2"), peers={"laptop": "k"})
+    assert update(first, hosts=report("nuc2"))["peers"] == first["peers"]
+    second = update(first, hosts={}, forget=["nuc2"])
+    assert second["peers"] == first["peers"]
+    assert update(second, hosts={}, cluster={}, forget=["nuc1"]) == EMPTY
+
+
+def test_a_forgotten_peers_address_is_free_again(update):
+    first = update(EMPTY, hosts=report("nuc1"), peers={"laptop": "k"})
+    state = update(first, hosts={}, forget_peers=["laptop"])
+    assert state["peers"] == {}
+    assert addresses(update(state, hosts=report("nuc2")))["nuc2"] == "10.200.0.2"
+
+
+def test_a_peer_that_is_let_in_again_with_the_same_key_stays_and_another_key_is_refused(update, allocate):
+    request = {"hosts": {}, "peers": {"laptop": "k"}}
+    first = update(update(EMPTY, hosts=report("nuc1")), **request)
+    assert update(first, **request) == first
+    with pytest.raises(allocate.AllocationError, match="edgectl peer remove laptop"):
+        update(first, hosts={}, peers={"laptop": "other"})
+
+
+def test_a_name_is_a_hosts_or_a_peers_never_both(update, allocate):
+    with pytest.raises(allocate.AllocationError, match="orin1 is the name of a host and of a peer"):
+        update(EMPTY, hosts=report("nuc1"), peers={"orin1": "k"})
+    first = update(EMPTY, hosts=report("nuc1"), peers={"laptop": "k"})
+    with pytest.raises(allocate.AllocationError, match="laptop is the name of a host and of a peer"):
+        update(first, hosts=report("laptop"), all_hosts=["nuc1", "laptop"])
+
+
+def test_the_document_keeps_peers_where_ansible_reads_a_variable(update, allocate):
+    state = update(EMPTY, hosts=report("nuc1"), peers={"laptop": "k"})
+    document = allocate.to_document(state)
+    assert document["all"]["vars"]["edgectl_state_peers"] == state["peers"]
+    assert allocate.from_document(document) == state

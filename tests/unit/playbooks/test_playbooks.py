@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +26,8 @@ def included(play: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for task in play["tasks"]:
         if "ansible.builtin.include_role" in task:
             yield "role", task["ansible.builtin.include_role"]["name"]
+        elif "ansible.builtin.import_role" in task:
+            yield "role", task["ansible.builtin.import_role"]["name"]
         elif "ansible.builtin.include_tasks" in task:
             yield "tasks", task["ansible.builtin.include_tasks"]
 
@@ -30,7 +36,7 @@ def test_bootstrap_has_one_play_for_each_phase_in_order() -> None:
     assert [play["name"] for play in plays("bootstrap")] == PHASES
 
 
-@pytest.mark.parametrize("playbook", ["bootstrap", "reset"])
+@pytest.mark.parametrize("playbook", ["bootstrap", "reset", "peers"])
 def test_every_play_sees_the_shared_options_and_gathers_nothing(playbook: str) -> None:
     for play in plays(playbook):
         assert play["roles"] == [{"role": "cluster"}], play["name"]
@@ -69,8 +75,52 @@ def test_reset_undoes_the_roles_of_bootstrap_in_reverse_order() -> None:
 
 def test_every_file_that_a_playbook_includes_exists() -> None:
     base = content.root() / "playbooks"
-    for playbook in ("bootstrap", "reset"):
+    for playbook in ("bootstrap", "reset", "peers"):
         for play in plays(playbook):
             for kind, name in included(play):
                 path = base / name if kind == "tasks" else content.root() / "roles" / name
                 assert path.exists(), path
+
+
+def test_a_peer_comes_and_goes_by_the_reconciliation_of_peers_alone() -> None:
+    roles = [
+        task["ansible.builtin.import_role"]
+        for task in plays("peers")[1]["tasks"]
+        if "ansible.builtin.import_role" in task
+    ]
+    assert roles == [{"name": "wireguard", "tasks_from": "peers.yml", "public": True}]
+    reconciliation = yaml.safe_load((content.root() / "roles" / "wireguard" / "tasks" / "peers.yml").read_text())
+    assert [list(task)[1] for task in reconciliation] == ["edgectl_wireguard_peers"]
+
+
+@pytest.mark.parametrize(("limit", "kept"), [("nuc2", True), ("all", False)])
+def test_a_reset_of_all_forgets_the_peers_and_a_reset_of_one_host_keeps_them(
+    tmp_path: Path, limit: str, kept: bool
+) -> None:
+    inventory = tmp_path / "inventory"
+    inventory.mkdir()
+    hosts = {"control_plane": {"hosts": {"nuc1": {}}}, "workers": {"hosts": {"nuc2": {}}}}
+    local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    (inventory / "hosts.yml").write_text(yaml.safe_dump({"cluster": {"children": hosts, "vars": local}}))
+    names = ("nuc1", "nuc2", "left-the-inventory")
+    state = {name: {"edgectl_state": {"wireguard_address": f"10.200.0.{n}"}} for n, name in enumerate(names, start=1)}
+    peers = {"laptop": {"wireguard_public_key": "bGFwdG9w", "wireguard_address": "10.200.0.9"}}
+    document = {"all": {"vars": {"edgectl_state_peers": peers}, "hosts": state}}
+    (inventory / "edgectl.state.yml").write_text(yaml.safe_dump(document))
+    forget = {"ansible.builtin.include_tasks": str(content.root() / "playbooks" / "tasks" / "forget.yml")}
+    play = {"hosts": "cluster", "gather_facts": False, "roles": [{"role": "cluster"}], "tasks": [forget]}
+    (tmp_path / "play.yml").write_text(yaml.safe_dump([play]))
+    # Only foretold: what the file's other tasks remove would be this machine's.
+    options = ["--check", "--diff", "--limit", limit]
+    done = subprocess.run(
+        [sys.executable, "-m", "ansible", "playbook", "-i", str(inventory), *options, str(tmp_path / "play.yml")],
+        env={**os.environ, **content.ansible_environment(), "ANSIBLE_NOCOLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    after = [line for line in done.stdout.splitlines() if line.startswith(("+", " "))]
+    assert any("bGFwdG9w" in line for line in after) is kept
+    assert any("left-the-inventory" in line for line in after)
+    assert not any("nuc2:" in line for line in after)

@@ -7,6 +7,7 @@ from typing import Any
 from tests.unit.wireguard.content import load
 
 module = load("plugins/modules/edgectl_wireguard_peers.py")
+sync = load("roles/wireguard/files/wireguard_sync.py")
 
 NUC2: dict[str, Any] = {
     "name": "nuc2",
@@ -50,3 +51,12 @@ def test_a_host_that_leaves_takes_only_its_own_entry_along() -> None:
 
 def test_a_peer_whose_address_nobody_can_tell_keeps_the_one_it_had() -> None:
     assert wanted({"nuc2": FILE}, [{**NUC2, "endpoint": ""}], ["nuc2"], []) == {"nuc2": FILE}
+
+
+def test_a_peer_that_nobody_calls_gets_no_keepalive_and_wireguard_sees_no_difference() -> None:
+    laptop = {**NUC2, "name": "laptop", "endpoint": "", "keepalive": 0, "allowed_ips": ["10.200.0.9/32"]}
+    text = wanted({}, [laptop], None, [])["laptop"]
+    assert "Keepalive" not in text
+    # `wg show` prints `off` for it, and a difference would make every run call `wg syncconf`.
+    interface = "[Interface]\nAddress = 10.200.0.1/32\nListenPort = 51871\nMTU = 1420\n"
+    assert sync.tunnel(interface + text).peers[NUC2["public_key"]].keepalive == "off"

@@ -70,3 +70,10 @@ def test_without_the_tunnel_the_neighbours_pods_are_reached_over_the_lan() -> No
     assert peers.pod_neighbours(["nuc2"], HOSTS) == [
         {"name": "nuc2", "lan_address": "192.168.1.2", "pod_cidr": "10.244.2.0/24"}
     ]
+
+
+def test_a_machine_outside_the_inventory_is_reached_by_its_own_address_alone_and_never_called() -> None:
+    laptop = {"wireguard_public_key": "key9", "wireguard_address": "10.200.0.9"}
+    [entry] = peers.outside_peers({"laptop": laptop})
+    assert entry["allowed_ips"] == ["10.200.0.9/32"]
+    assert (entry["endpoint"], entry["keepalive"]) == ("", 0)
