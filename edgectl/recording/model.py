@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -26,7 +27,8 @@ class Recording:
     title: what the host is, for people. date: YYYY-MM-DD. edgectl: the version that wrote it.
     files: text by absolute path; a path that ends in .gz is packed when it is laid out.
     present: paths of which only the existence is known. commands: outputs by the probe's names for them.
-    measured: what neither a file nor a command tells, such as the time. document: what the probe says of all this.
+    measured: what neither a file nor a command tells, such as the time. document: what the probe says of all this;
+    empty in a constructed recording, which no probe has seen on a board.
     """
 
     kind: Kind
@@ -44,14 +46,12 @@ class Recording:
 
     @property
     def is_jetson(self) -> bool:
-        """Whether the recorded host is a Jetson."""
-        return bool(self.document.get("jetson"))
+        """Whether the recorded host runs NVIDIA's Jetson Linux."""
+        return "/etc/nv_tegra_release" in self.files
 
     def lay_out(self, root: Path) -> None:
         """Write the recording as a directory that the probe takes for a host's root."""
-        for path, text in self.files.items():
-            packed = path.endswith(".gz")
-            _write(root, path, gzip.compress(text.encode(), mtime=0) if packed else text.encode())
+        lay_out_files(self.files, root)
         for path in self.present:
             _write(root, path, b"")
         for name, text in self.commands.items():
@@ -87,6 +87,13 @@ class Recording:
         return "---\n" + yaml.dump(whole, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=110)
 
 
+def lay_out_files(files: Mapping[str, str], root: Path) -> None:
+    """Write files of a recording below a directory."""
+    for path, text in files.items():
+        packed = path.endswith(".gz")
+        _write(root, path, gzip.compress(text.encode(), mtime=0) if packed else text.encode())
+
+
 def _write(root: Path, path: str, data: bytes) -> None:
     target = root / path.lstrip("/")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -117,7 +124,8 @@ def _trouble(whole: object) -> str:
     if whole.get("schema_version") != SCHEMA_VERSION:
         return f"its schema_version is {whole.get('schema_version')}, and this edgectl knows {SCHEMA_VERSION}"
     known = {known.name for known in fields(Recording)} | {"schema_version"}
-    missing = {"kind", "title", "date", "edgectl", "files", "document"} - set(whole)
+    needed = {"captured": "document", "constructed": "sources"}.get(str(whole.get("kind")), "kind")
+    missing = {"kind", "title", "date", "edgectl", "files", needed} - set(whole)
     if missing or set(whole) - known:
         wrong = [f"{name} is missing" for name in sorted(missing)]
         return ", ".join(wrong + [f"{name} is unknown" for name in sorted(map(str, set(whole) - known))])
