@@ -20,7 +20,7 @@ OVERLAY = "etc/edgectl-lab.d/root"
 JETSON = "orin-nx-jp6.2"
 
 # Files of a recording that the probe reads in place of the node's own, and what is pretended by them. All others are
-# the node's: its network, cgroups, loaded modules and services are real, and roles act on them.
+# the node's: its network, swap, cgroups, loaded modules and services are real, and roles act on them.
 LAID_OVER = (
     ("/proc/device-tree/*", "device-tree"),
     ("/sys/devices/soc0/family", "device-tree"),
@@ -30,7 +30,6 @@ LAID_OVER = (
     ("/proc/sys/kernel/version", "kernel"),
     ("/proc/cmdline", "kernel"),
     ("/proc/meminfo", "memory"),
-    ("/proc/swaps", "swap"),
     ("/etc/os-release", "operating-system"),
     ("/etc/nvpmodel.conf", "power-mode"),
     ("/var/lib/nvpmodel/status", "power-mode"),

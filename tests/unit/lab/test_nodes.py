@@ -82,6 +82,7 @@ def recorded(lab, tmp_path):
         "/boot/config-6.1.0-odd": "CONFIG_TUN=y\n",
         "/proc/device-tree/model": "Odd Board\0",
         "/proc/net/tcp": "sl",
+        "/proc/swaps": "Filename Type Size Used Priority\n/dev/zram0 partition 4096 0 5\n",
         "/proc/modules": "wireguard 0 0 - Live 0x0\n",
         "/etc/containerd/config.toml": "version = 2\n",
     }
