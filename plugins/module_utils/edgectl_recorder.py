@@ -75,7 +75,7 @@ class Cleaner:
         return sorted(counted) + sorted(self.left_out)
 
     def address(self, text: str) -> str:
-        """An address that tells nothing: private IPv4 stays, public becomes one kept for documentation (RFC 5737).
+        """An address that tells nothing: private IPv4 stays, public becomes one that nobody has (RFC 2544).
 
         IPv6 is numbered afresh, for half of a link-local address is a MAC address.
         """

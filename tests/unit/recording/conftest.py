@@ -39,7 +39,10 @@ def talkative(tmp_path):
             'root=UUID=6c2ffabc-77aa ro quiet cgroup_enable=memory serialno=1421 motd="at annas" net=203.0.114.7'
         ),
         "/proc/meminfo": "MemTotal: 16000000 kB\nMemAvailable: 12000000 kB\n",
-        "/proc/swaps": "Filename Type Size Used Priority\n/home/anna/swapfile file 4096 0 -2\n",
+        "/proc/swaps": (
+            "Filename Type Size Used Priority\n/home/anna/swapfile file 4096 0 -2\n"
+            "/dev/mapper/dachboden--vg-swap partition 4096 0 -3\n/dev/zram0 partition 4096 0 5\n"
+        ),
         "/proc/net/tcp": (
             "  sl  local_address rem_address st\n"
             "   0: 0501A8C0:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 501 1\n"

@@ -98,9 +98,23 @@ def test_nothing_that_identifies_a_host_is_in_its_recording(talkative, monkeypat
     private = (
         "attic", "anna", "5b0d3c0c", "0f0e0d0c", "AAAAC3Nza", "A1B2C3D4", "6c2ffabc", "1421", "11.203", "0872CB0B",
         "0501A8C0", "616e6e61", "hunter2", "registry", "3c:6d:66", "3c6d66", "3e6d", "2a02", "qK0pDV", "PubPub",
-        "PeePee", "PrePre", "router", "C0A80101", "203.0.114", "dongle",
+        "PeePee", "PrePre", "router", "C0A80101", "203.0.114", "dongle", "dachboden",
     )  # fmt: skip
     assert [word for word in private if word.lower() in text.lower()] == []
+
+
+def test_connections_and_private_keys_are_not_even_there_as_placeholders(talkative):
+    recording = capture.recording(edgectl_recorder.record(str(talkative)))
+    assert len(recording.files["/proc/net/tcp"].splitlines()) == 2
+    assert recording.commands["wireguard"].count("(hidden)") == 2
+    assert recording.commands["wireguard"].count("key-") == 2
+
+
+def test_a_recorded_lab_node_still_says_that_it_is_simulated(talkative):
+    (talkative / "etc/edgectl-lab").write_text('{"lab": "annas", "node": "nuc9", "simulated": ["kernel"]}')
+    recording = capture.recording(edgectl_recorder.record(str(talkative)))
+    assert recording.document["simulated"] == "lab"
+    assert recording.document["lab"] == {"simulated": ["kernel"]}
 
 
 def test_what_matters_for_a_diagnosis_survives(talkative):
@@ -115,6 +129,33 @@ def test_what_matters_for_a_diagnosis_survives(talkative):
     assert document["network"]["routes"][0]["via"].rpartition(".")[0] == peer["endpoint"].rpartition(".")[0]
     assert document["network"]["listening"] == [{"protocol": "tcp", "port": 22, "local": False, "process": None}]
     assert document["clock"]["service"] == "chrony"
+    assert [swap["zram"] for swap in document["swap"]] == [False, False, True]
+
+
+def test_a_graphics_card_keeps_its_name_and_loses_its_uuid(talkative):
+    device, information = "sys/bus/pci/devices/0000:01:00.0", "proc/driver/nvidia/gpus/0000:01:00.0/information"
+    other = "sys/bus/pci/devices/0000:00:02.0/vendor"
+    texts = {
+        f"{device}/vendor": "0x10de",
+        f"{device}/class": "0x030000",
+        other: "0x8086",
+        information: "Model: \t\t NVIDIA RTX A2000\nGPU UUID: \t GPU-5f3c-anna\nVideo BIOS: 1\n",
+    }
+    for path, text in texts.items():
+        (talkative / path).parent.mkdir(parents=True, exist_ok=True)
+        (talkative / path).write_text(text)
+    recording = capture.recording(edgectl_recorder.record(str(talkative)))
+    gpu = recording.document["gpus"][0]
+    assert (gpu["name"], gpu["uuid"], gpu["driver"]) == ("NVIDIA RTX A2000", "GPU-1", True)
+    assert not any(path.endswith(other) for path in recording.files)
+
+
+def test_without_root_rights_it_is_said_what_could_not_be_read(control_plane, monkeypatch):
+    def refused(host, path):
+        host.errors.append(f"{path}: Permission denied")
+
+    monkeypatch.setattr(edgectl_probe.Host, "read_bytes", refused)
+    assert "/etc/machine-id" in edgectl_recorder.record(str(control_plane))["not_readable"]
 
 
 def test_it_is_said_what_was_taken_out(talkative):
