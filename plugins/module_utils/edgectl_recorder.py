@@ -401,13 +401,10 @@ def record(root: str = "/") -> dict[str, Any]:
         "commands": commands(host, document, cleaner),
         "measured": measured(host, cleaner),
     }
+    recording["not_readable"] = sorted({line.partition(":")[0] for line in document["errors"]})
     recording = without_names(recording, distinctive_names(host), cleaner)
-    return {
-        "schema_version": SCHEMA_VERSION,
-        **recording,
-        "not_readable": sorted({line.partition(":")[0] for line in document["errors"]}),
-        "taken_out": cleaner.taken_out(),
-    }
+    taken_out = without_names(cleaner.taken_out(), distinctive_names(host), cleaner)
+    return {"schema_version": SCHEMA_VERSION, **recording, "taken_out": taken_out}
 
 
 def files(host: RecordingHost, cleaner: Cleaner) -> dict[str, str]:
@@ -415,14 +412,23 @@ def files(host: RecordingHost, cleaner: Cleaner) -> dict[str, str]:
     for path, content in sorted(host.contents.items()):
         clean = next((clean for pattern, clean in FILES if re.fullmatch(pattern, path)), None)
         if clean:
-            packed = path.endswith(".gz")
-            kept[path] = clean((gzip.decompress(content) if packed else content).decode("utf-8", "replace"), cleaner)
+            kept.update(cleaned(path, content, clean, cleaner))
         elif path.startswith(PCI) and is_nvidia(host, path):
             kept[path] = content.decode("utf-8", "replace")
         elif content.strip() and not re.fullmatch(UNREMARKABLE, path):
             known = (name for pattern, name in LEFT_OUT if re.fullmatch(pattern, path))
             cleaner.left_out.add(next(known, path))
     return kept
+
+
+def cleaned(name: str, content: bytes, clean: Callable[[str, Cleaner], str], cleaner: Cleaner) -> dict[str, str]:
+    """The clean text by its name; empty when it is not what it should be, since that can't be cleaned either."""
+    try:
+        text = (gzip.decompress(content) if name.endswith(".gz") else content).decode("utf-8", "replace")
+        return {name: clean(text, cleaner)}
+    except Exception:  # one odd file must not keep the rest from being recorded
+        cleaner.left_out.add(name + ", which could not be understood")
+        return {}
 
 
 def is_nvidia(host: RecordingHost, path: str) -> bool:
@@ -437,7 +443,10 @@ def present(host: RecordingHost, document: dict[str, Any]) -> list[str]:
 
 
 def commands(host: RecordingHost, document: dict[str, Any], cleaner: Cleaner) -> dict[str, str]:
-    kept = {name: clean(host.outputs[name], cleaner) for name, clean in COMMANDS.items() if name in host.outputs}
+    kept: dict[str, str] = {}
+    for name, clean in COMMANDS.items():
+        if name in host.outputs:
+            kept.update(cleaned(name, host.outputs[name].encode("utf-8", "replace"), clean, cleaner))
     machine = (document.get("kernel") or {}).get("arch")
     return dict(kept, **({"uname-machine": machine + "\n"} if machine else {}))
 
@@ -470,7 +479,7 @@ def distinctive_names(host: RecordingHost) -> dict[str, str]:
 def without_names(value: Any, names: dict[str, str], cleaner: Cleaner) -> Any:
     """The same with MAC addresses, keys and names replaced in every text."""
     if isinstance(value, dict):
-        return {key: without_names(item, names, cleaner) for key, item in value.items()}
+        return {without_names(key, names, cleaner): without_names(item, names, cleaner) for key, item in value.items()}
     if isinstance(value, list):
         return [without_names(item, names, cleaner) for item in value]
     if not isinstance(value, str):

@@ -75,3 +75,17 @@ def test_a_recording_survives_being_written_and_read(tmp_path):
     recording = model.Recording("captured", "t", "2026-11-21", "0", files={"/a": "b\tc\nd \n", "/x.gz": "y\0z\n"})
     model.save(recording, tmp_path / "r.yml")
     assert model.load(tmp_path / "r.yml") == recording
+
+
+def test_a_host_that_does_not_answer_leaves_no_file(edgectl, inventory, tmp_path):  # noqa: F811
+    hosts = inventory / "hosts.yml"
+    hosts.write_text(hosts.read_text().replace("ansible_connection: local", "ansible_ssh_common_args: ''"))
+    hosts.write_text(hosts.read_text().replace("10.0.0.1", "127.0.0.1, ansible_port: 1"))
+    answer = edgectl("probe", "nuc1", "-i", inventory, "--record", tmp_path / "nuc1.yml")
+    assert answer.code == 4
+    assert not (tmp_path / "nuc1.yml").exists()
+
+
+def test_the_lab_lists_the_recordings_that_its_nodes_can_be(edgectl):  # noqa: F811
+    answer = edgectl("lab", "recordings")
+    assert "orin-nano-jp5.1  constructed  Jetson Orin Nano" in answer.out

@@ -176,6 +176,26 @@ def test_what_the_recorder_does_not_know_is_not_recorded_and_is_named(control_pl
     assert "/var/lib/edgectl/receipt.json" in made["taken_out"]
 
 
+def test_what_cannot_be_understood_is_left_out_and_the_rest_is_recorded(control_plane):
+    (control_plane / "proc/config.gz").write_bytes(b"no gzip")
+    (control_plane / ".commands/ip-address").write_text("Object of anna is unknown")
+    made = edgectl_recorder.record(str(control_plane))
+    assert "anna" not in json.dumps(made)
+    assert "/proc/config.gz, which could not be understood" in made["taken_out"]
+    assert "ip-address, which could not be understood" in made["taken_out"]
+    assert capture.recording(made).document["kubernetes"]["role"] == "control_plane"
+
+
+def test_a_kernel_that_somebody_named_after_himself_keeps_its_options(talkative, monkeypatch):
+    monkeypatch.setenv("SUDO_USER", "anna")
+    (talkative / "proc/sys/kernel/osrelease").write_text("6.1.0-anna")
+    (talkative / "boot").mkdir()
+    (talkative / "boot/config-6.1.0-anna").write_text("CONFIG_TUN=y\n")
+    recording = capture.recording(edgectl_recorder.record(str(talkative)))
+    assert recording.document["kernel"]["release"] == "6.1.0-user"
+    assert recording.document["kernel"]["config"] == {"CONFIG_TUN": "y"}
+
+
 def test_a_host_named_like_its_system_keeps_the_words_of_the_system(control_plane):
     (control_plane / "proc/sys/kernel/hostname").write_text("debian")
     document = capture.recording(edgectl_recorder.record(str(control_plane))).document
