@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 from edgectl.errors import EdgectlError
 
@@ -42,3 +43,17 @@ def ansible_environment() -> dict[str, str]:
         "ANSIBLE_LOOKUP_PLUGINS": str(base / "plugins" / "lookup"),
         "ANSIBLE_ACTION_PLUGINS": str(base / "plugins" / "action"),
     }
+
+
+@cache
+def module_util(name: str) -> ModuleType:
+    """One of the modules in plugins/module_utils that the command line shares with the playbooks."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    path = root() / "plugins" / "module_utils" / f"{name}.py"
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise EdgectlError(f"{path} cannot be loaded")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

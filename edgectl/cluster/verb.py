@@ -48,10 +48,12 @@ def carry_out(
     limited: bool,
     extra_vars: Mapping[str, Any] | None = None,
     arguments: tuple[str, ...] = (),
+    check: bool = False,
     on_cancel: Callable[[], None] | None = None,
 ) -> Outcome:
     """Run the verb's playbook on the session's hosts.
 
+    check: only say what would be changed.
     limited: the user named hosts, so that Ansible gets a limit even when all of these answer.
     """
     inventory = session.inventory
@@ -64,6 +66,7 @@ def carry_out(
             limit=",".join(session.ready) if limited or session.missing else "",
             extra_vars=variables,
             arguments=arguments,
+            check=check,
             secrets=session.secrets,
             known_hosts=inventory.known_hosts.absolute(),
             on_event=shown.take,

@@ -27,7 +27,7 @@ def reset(
     """
     from edgectl.commands.running import Show, run_verb
 
-    run_verb(
+    outcome = run_verb(
         "reset",
         inventory=inventory,
         limit=limit,
@@ -40,3 +40,4 @@ def reset(
         destroys=True,
         yes=yes,
     )
+    raise typer.Exit(int(outcome.exit_code))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-import typer
+from typing import Any
 
 from edgectl import content
 from edgectl.cluster.session import Request, Session, open_session
-from edgectl.cluster.verb import carry_out
+from edgectl.cluster.verb import Outcome, carry_out
+from edgectl.cluster.verified import Proof
 from edgectl.inventory import load, read
 from edgectl.output import summary
 from edgectl.output.dialog import TerminalDialog, can_ask, confirm
@@ -41,10 +42,16 @@ def run_verb(
     ask_become_password: bool,
     vault_password_file: Path | None,
     arguments: tuple[str, ...],
+    variables: Mapping[str, Any] | None = None,
+    check: bool = False,
     destroys: bool = False,
     yes: bool = False,
-) -> None:
-    """Run a verb from the command line to its exit code."""
+) -> Outcome:
+    """Run a verb from the command line, in view, to the last line of its summary.
+
+    check: change nothing, and tell what would be changed.
+    variables: extra variables of edgectl's own; arguments: the user's.
+    """
     words = ["edgectl", verb, str(inventory), *(["--limit", limit] if limit else [])]
     request = Request(
         inventory=inventory,
@@ -65,7 +72,7 @@ def run_verb(
     for host, reason in session.missing.items():
         renderer.note(f"{host} is left out: {reason}")
     outcome = carry_out(
-        verb, session, renderer, limited=bool(limit), arguments=arguments,
+        verb, session, renderer, limited=bool(limit), extra_vars=variables, arguments=arguments, check=check,
         on_cancel=lambda: print(_STOPPING, file=sys.stderr),
     )  # fmt: skip
     if isinstance(renderer, JsonLinesRenderer):
@@ -73,9 +80,18 @@ def run_verb(
     else:
         if style is Style.LIVE or outcome.result.phases:
             print()
-        for line in summary.lines(outcome):
+        for line in summary.plan_lines(outcome) if check else summary.lines(outcome):
             print(line)
-    raise typer.Exit(int(outcome.exit_code))
+    return outcome
+
+
+def show_proof(proof: Proof, *, json: bool) -> None:
+    """Print that nothing had to be done, and what that rests on."""
+    if json:
+        JsonLinesRenderer(sys.stdout).write(summary.proof_document(proof))
+        return
+    for line in summary.proof_lines(proof):
+        print(line)
 
 
 _STOPPING = "\nstopping; hosts may be in the middle of a task. Ctrl-C again kills Ansible at once."

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from edgectl.cluster.verb import Outcome
+from edgectl.cluster.verified import Proof
 from edgectl.output.jsonl import SCHEMA_VERSION, as_json
 from edgectl.output.words import count, duration, listing
 from edgectl.run.events import Failure
@@ -47,6 +48,57 @@ def document(outcome: Outcome) -> dict[str, Any]:
         "left_out": dict(outcome.session.missing),
         "journal": {host: list(said) for host, said in outcome.journal.items()},
         **as_json(outcome.result),
+    }
+
+
+def plan_lines(outcome: Outcome) -> Iterator[str]:
+    """What a run would change: by phase and task, the hosts it is the same for together, then the restarts."""
+    result = outcome.result
+    if not result.ok:
+        yield from lines(outcome)
+        return
+    same: dict[str, dict[tuple[str, str], list[str]]] = {}
+    for change in result.changes:
+        same.setdefault(change.phase, {}).setdefault((change.task, change.diff), []).append(change.host)
+    for phase, tasks in same.items():
+        yield phase
+        for (task, diff), hosts in tasks.items():
+            yield f"{_INDENT}{listing(list(dict.fromkeys(hosts)))}: {task}"
+            yield from (_INDENT + line for line in _block(diff)) if diff else ()
+        yield ""
+    for handler, notified in result.handlers.items():
+        if handler.startswith("Restart "):
+            yield f"Would {handler[0].lower()}{handler[1:]} on {listing(notified)}"
+    known = outcome.session.inventory.state.hosts
+    fresh = [name for name in outcome.session.ready if name not in known]
+    if fresh and result.changes:
+        yield f"{listing(fresh)} never had a run: what needs packages that are not there yet can't be foretold."
+    yield from _left_out(outcome)
+    yield from _notes(result)
+    if result.changes:
+        changed = list(dict.fromkeys(change.host for change in result.changes))
+        yield f"{count(len(result.changes), 'change')} on {listing(changed)}. To make them: {command(outcome)}"
+    else:
+        yield f"Nothing would be changed on {listing(list(result.hosts))}."
+    yield f"Log: {result.log_path}"
+
+
+def proof_lines(proof: Proof) -> Iterator[str]:
+    """What a verified look says: nothing was to do, and how that is known."""
+    yield from _nodes({"nodes": proof.nodes})
+    yield f"Nothing to do on {listing(proof.hosts)}. The inventory is that of the last run, and {proof.evidence} things"
+    yield f"that it left on the hosts were measured again and are as they were ({duration(proof.seconds)})."
+
+
+def proof_document(proof: Proof) -> dict[str, Any]:
+    """The same as one JSON document."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "kind": "result",
+        "verb": "bootstrap",
+        "exit_code": 0,
+        "verified": True,
+        **as_json(proof),
     }
 
 

@@ -13,7 +13,7 @@ from edgectl.recording import model
 from edgectl.recording.model import Recording
 from edgectl.ssh.probe import ProbeFailure
 
-_MODULES = ("edgectl_probe", "edgectl_recorder")
+_MODULES = ("edgectl_evidence", "edgectl_probe", "edgectl_recorder")
 _LOADER = """\
 import sys, types
 for name, source in {sources!r}:
@@ -24,7 +24,7 @@ module.main()
 
 
 def script() -> str:
-    """A program for `python3 -` on the host: the probe and the recorder in one, which answers with clean parts."""
+    """A program for `python3 -` on the host: the recorder and all that it imports; its answer are clean parts."""
     directory = content.root() / "plugins" / "module_utils"
     sources = [(name, (directory / f"{name}.py").read_text(encoding="utf-8")) for name in _MODULES]
     return _LOADER.format(sources=sources)

@@ -88,7 +88,10 @@ class Failure:
 
 @dataclass(frozen=True)
 class HostDone(Event):
-    """One host ended a task. A failure may still be absorbed by a `rescue`; the tally at the end tells."""
+    """One host ended a task. A failure may still be absorbed by a `rescue`; the tally at the end tells.
+
+    diff: what the task changed, or would change, as far as its module says so (runs with --diff).
+    """
 
     host: str
     task: str
@@ -97,6 +100,7 @@ class HostDone(Event):
     status: Status
     seconds: float
     failure: Failure | None = None
+    diff: str = ""
     result: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 

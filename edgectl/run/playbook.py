@@ -45,9 +45,11 @@ def run_playbook(
     hosts: int = 0,
     verb: str = "",
     arguments: tuple[str, ...] = (),
+    check: bool = False,
 ) -> RunResult:
     """Run it to its end and return what came of it; a failed run is a result, not an exception.
 
+    check: change nothing, and say what would be changed and how (--check --diff).
     arguments: Ansible's own `-e` values from the user's command line, passed as they are.
     hosts: how many there are, so that all are worked on at once.
     on_event: called in a thread of its own, in order.
@@ -64,6 +66,7 @@ def run_playbook(
         environment.write_settings(private)
         variables = {**(extra_vars or {}), RUN_ID_VARIABLE: run_id}
         options = ["-e", f"@{environment.write_extra_vars(private, variables)}"]
+        options += ["--check", "--diff"] if check else []
         for argument in arguments:
             options += ["-e", argument]
         process_environment = environment.ansible_environment(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -105,6 +106,7 @@ class EventReader:
             status=status,
             seconds=float(data.get("duration") or 0.0),
             failure=failure,
+            diff=self._redact(_diff(result)),
             result=_kept(result),
         )
 
@@ -157,6 +159,36 @@ def _message(result: Mapping[str, Any]) -> str:
         if value:
             return str(value).strip()
     return "it gave no message"
+
+
+def _diff(result: Mapping[str, Any]) -> str:
+    """A module's diffs as one text; those of a loop's items, one after the other."""
+    items = result.get("results")
+    results = [result, *(items if isinstance(items, list) else [])]
+    found = [one.get("diff") for one in results if isinstance(one, Mapping)]
+    diffs = [diff for entry in found for diff in (entry if isinstance(entry, list) else [entry])]
+    return "\n".join(filter(None, (_one_diff(diff) for diff in diffs if isinstance(diff, Mapping))))
+
+
+def _one_diff(diff: Mapping[str, Any]) -> str:
+    if diff.get("prepared"):
+        return str(diff["prepared"]).strip()
+    before, after = _diff_lines(diff.get("before")), _diff_lines(diff.get("after"))
+    if before == after:
+        return ""
+    names = [str(diff.get(key) or "") for key in ("before_header", "after_header")]
+    header = names[1] or names[0]
+    lines = [
+        line for line in difflib.unified_diff(before, after, lineterm="", n=1) if not line.startswith(("---", "+++"))
+    ]
+    return "\n".join([header] if header else []) + ("\n" if header else "") + "\n".join(lines)
+
+
+def _diff_lines(side: object) -> list[str]:
+    """Modules give text, or a mapping of what they look at (`{"mode": "0644", "path": ...}`)."""
+    if isinstance(side, Mapping):
+        return [f"{key}: {side[key]}" for key in sorted(side)]
+    return str(side or "").splitlines()
 
 
 def _note(data: Mapping[str, Any], status: Status) -> str:

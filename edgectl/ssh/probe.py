@@ -41,11 +41,24 @@ def probe_targets(targets: Iterable[Target], script: str = "") -> dict[str, Docu
     that looks at the host and prints one JSON document, in place of the probe.
     """
     wanted = list(targets)
-    script = script or (content.root() / "plugins" / "module_utils" / "edgectl_probe.py").read_text(encoding="utf-8")
+    script = script or piped_script()
     results = run_everywhere(wanted, "python3 -", stdin=script, as_root=True)
     refused = [target for target in wanted if _sudo_refused(results[target.name])]
     results |= run_everywhere(refused, "python3 -", stdin=script)
     return {target.name: read(target.name, results[target.name]) for target in wanted}
+
+
+def piped_script() -> str:
+    """The probe for `python3 -`: one text, in which the module that it imports has been put in front."""
+    directory = content.root() / "plugins" / "module_utils"
+    evidence = (directory / "edgectl_evidence.py").read_text(encoding="utf-8")
+    probe = (directory / "edgectl_probe.py").read_text(encoding="utf-8")
+    return (
+        "import sys, types\n"
+        "module = sys.modules['edgectl_evidence'] = types.ModuleType('edgectl_evidence')\n"
+        f"exec(compile({evidence!r}, 'edgectl_evidence.py', 'exec'), module.__dict__)\n"
+        f"exec(compile({probe!r}, 'edgectl_probe.py', 'exec'), {{'__name__': '__main__'}})\n"
+    )
 
 
 def _sudo_refused(result: Result) -> bool:

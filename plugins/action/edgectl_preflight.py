@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from ipaddress import ip_network
 from pathlib import Path
 
 from ansible.errors import AnsibleError
@@ -11,9 +12,11 @@ from ansible.plugins.action import ActionBase
 from ansible.template import Templar
 
 CONTENT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(CONTENT / "plugins" / "lookup"))
 sys.path.insert(0, str(CONTENT / "plugins" / "module_utils"))
 
 from edgectl_checks import OPTIONS, Finding, run_checks  # noqa: E402
+from edgectl_due import receipts_count_for_nothing  # noqa: E402
 
 ROLES_WITH_OPTIONS = ("cluster", "machine", "wireguard", "containerd", "kubeadm")
 
@@ -32,7 +35,8 @@ class ActionModule(ActionBase):
         states = {name: document for name, document in documents.items() if document}
 
         findings = [self._without_facts(name, variables[name]) for name in in_play if name not in states]
-        findings += run_checks(states, self._options(variables), time.time())
+        options = self._options(variables)
+        findings += run_checks(states, options, time.time())
         ignored = set(self._task.args.get("ignore") or ())
         findings = [finding for finding in findings if finding.id not in ignored]
         errors = [finding for finding in findings if finding.severity == "error"]
@@ -43,6 +47,9 @@ class ActionModule(ActionBase):
             result.update(failed=True, msg=message(errors, warnings))
         else:
             result["msg"] = f"{len(states)} hosts can take part"
+            result["to_enrol"] = [
+                name for name in states if not is_enrolled(states[name], variables[name], options[name])
+            ]
             result["warnings"] = [one_line(finding) for finding in warnings]
         return result
 
@@ -101,6 +108,34 @@ class ActionModule(ActionBase):
             id="I-UNREACHABLE",
             docs="docs/checks.md#i-unreachable",
         )
+
+
+def is_enrolled(document, variables, options) -> bool:
+    """Whether the state file says of a host what phase enrol would write about it now."""
+    known = variables.get("edgectl_state") or {}
+    keys = sorted(key["fingerprint"] for key in document.get("ssh_host_keys") or [])
+    interfaces = (document.get("wireguard") or {}).get("interfaces") or {}
+    running = interfaces.get(options.get("wireguard_interface"), {}).get("public_key")
+    return (
+        bool(known)
+        and not receipts_count_for_nothing(variables)
+        and _inside(known.get("pod_cidr"), options.get("cluster_pod_cidr"))
+        and known.get("machine_id") == document["identity"]["machine_id"]
+        and known.get("lan_address") == options.get("cluster_lan_address")
+        and known.get("ssh_host_keys") == keys
+        and (
+            not options.get("cluster_wireguard")
+            or (
+                known.get("wireguard_public_key") == running
+                and _inside(known.get("wireguard_address"), options.get("wireguard_network"))
+            )
+        )
+    )
+
+
+def _inside(part, whole) -> bool:
+    """Whether what was given to a host still belongs to the cluster's network; a hub has no pods, and so no part."""
+    return part is None or ip_network(str(part)).subnet_of(ip_network(str(whole)))
 
 
 def reason_of(answer) -> str:

@@ -18,13 +18,12 @@ def _address(value):
 
 
 def lan_address(variables):
-    """Where other hosts of the LAN find this one, or None when neither inventory nor probe says it."""
-    network = ((variables.get("ansible_facts") or {}).get("edgectl") or {}).get("network") or {}
+    """Where other hosts of the LAN find this one, or None when neither inventory nor state file says it."""
     candidates = (
         variables.get("cluster_lan_address"),
         variables.get("ansible_host"),
         variables.get("inventory_hostname"),
-        network.get("default_address"),
+        (variables.get("edgectl_state") or {}).get("lan_address"),
     )
     found = (_address(candidate) for candidate in candidates if candidate)
     return next((address for address in found if address), None)

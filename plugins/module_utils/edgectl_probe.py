@@ -1,7 +1,8 @@
 """Read the whole state of a host and print it as one JSON document (schema_version 1).
 
-One file, standard library only, Python 3.8 upwards, read-only: the module `edgectl_facts` imports it, and the
-CLI pipes it to `python3 -` over SSH. What can't be read is null; the reason is a line in `errors`.
+One file (and edgectl_evidence.py for what receipts ask), standard library only, Python 3.8 upwards, read-only: the
+module `edgectl_facts` imports it, and the CLI pipes it to `python3 -` over SSH. What can't be read is null; the reason
+is a line in `errors`.
 
 Everything is read below an injectable root, and the commands are a fixed list whose output may be recorded in
 `<root>/.commands/<name>`, so that a tree taken from a real machine is a test. What neither a file nor a command tells
@@ -22,6 +23,13 @@ import struct
 import subprocess
 import sys
 import time
+
+try:
+    from edgectl_evidence import STAMP  # piped: the CLI has put it in front
+    from edgectl_evidence import receipts as measured_receipts
+except ImportError:
+    from ansible.module_utils.edgectl_evidence import STAMP
+    from ansible.module_utils.edgectl_evidence import receipts as measured_receipts
 
 TYPE_CHECKING = False  # `typing` costs 10 ms on a Jetson and is needed by readers only
 if TYPE_CHECKING:
@@ -727,6 +735,17 @@ def lab(host: Host) -> dict[str, Any] | None:
     return json.loads(host.read("/etc/edgectl-lab") or "{}") if host.is_lab else None
 
 
+def receipts(host: Host) -> dict[str, Any]:
+    """What edgectl's roles have left here, role by role, and whether that is still so."""
+    return measured_receipts() if host.live else {}
+
+
+def stamp(host: Host) -> dict[str, Any] | None:
+    """What the last complete run wrote down at its end: the digest of inventory and content, and its receipts."""
+    content = host.read(STAMP)
+    return json.loads(content) if content else None
+
+
 SECTIONS: dict[str, Callable[[Host], Any]] = {
     "identity": identity,
     "os": operating_system,
@@ -753,6 +772,8 @@ SECTIONS: dict[str, Callable[[Host], Any]] = {
     "wireguard": wireguard,
     "containerd": containerd,
     "kubernetes": kubernetes,
+    "receipts": receipts,
+    "stamp": stamp,
 }
 
 

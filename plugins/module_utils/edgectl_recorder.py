@@ -342,6 +342,7 @@ LEFT_OUT = (
     (r"/sys/class/dmi/id/product_uuid|/proc/device-tree/serial-number", "serial number"),
     (r"/etc/kubernetes/pki/.+", "the cluster's certificate"),
     (r"/proc/locks|/run/edgectl\.lock", "locks and their owners"),
+    (r"/var/lib/edgectl/stamp\.json", "receipts of edgectl's roles"),
 )
 UNREMARKABLE = r"/proc/(\d+/.*|stat|mounts|locks)|/\.commands/.*|" + PCI + ".*"
 
@@ -401,6 +402,8 @@ def record(root: str = "/") -> dict[str, Any]:
         "commands": commands(host, document, cleaner),
         "measured": measured(host, cleaner),
     }
+    if document.get("receipts"):
+        cleaner.left_out.add("receipts of edgectl's roles")
     recording["not_readable"] = sorted({line.partition(":")[0] for line in document["errors"]})
     recording = without_names(recording, distinctive_names(host), cleaner)
     taken_out = without_names(cleaner.taken_out(), distinctive_names(host), cleaner)

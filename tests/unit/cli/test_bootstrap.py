@@ -66,7 +66,7 @@ def test_json_is_all_there_is_on_standard_output(edgectl: Edgectl, inventory: Pa
     result = documents[-1]
     assert (result["kind"], result["status"], result["exit_code"]) == ("result", "successful", 0)
     assert sorted(result["hosts"]) == ["nuc1", "orin1"]
-    assert result["changes"] == [{"host": "orin1", "phase": "Machine", "task": "Packages"}]
+    assert result["changes"] == [{"host": "orin1", "phase": "Machine", "task": "Packages", "diff": ""}]
     assert result["summary"]["nodes"][0]["name"] == "nuc1"
 
 

@@ -14,9 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from edgectl.ssh.probe import piped_script
+
 DATA = Path(__file__).parent / "data"
 SCRIPT = Path(__file__).parents[3] / "plugins" / "module_utils" / "edgectl_probe.py"
 
+sys.path.insert(0, str(SCRIPT.parent))
 _spec = importlib.util.spec_from_file_location("edgectl_probe", SCRIPT)
 probe_module = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(probe_module)
@@ -311,7 +314,7 @@ def test_an_ordinary_user_gets_a_document_too(control_plane_tree):
             directory.chmod(0o755)
     answer = subprocess.run(
         ["/usr/bin/python3", "-", str(control_plane_tree)],
-        input=SCRIPT.read_text(),
+        input=piped_script(),
         text=True,
         capture_output=True,
         check=True,
@@ -325,7 +328,7 @@ def test_an_ordinary_user_gets_a_document_too(control_plane_tree):
 
 
 def test_the_live_machine_is_probed_through_standard_input():
-    answer = subprocess.run([sys.executable, "-"], input=SCRIPT.read_text(), text=True, capture_output=True, check=True)
+    answer = subprocess.run([sys.executable, "-"], input=piped_script(), text=True, capture_output=True, check=True)
     document = json.loads(answer.stdout)
     assert document["memory"]["total_kib"] > 0
     assert document["kernel"]["release"] == os.uname().release

@@ -21,7 +21,8 @@ from edgectl.recording import capture
 TAKEN_OUT = {
     "duration_s", "identity.hostname", "identity.machine_id", "identity.boot_id", "identity.booted_at",
     "identity.product_uuid", "identity.serial", "kernel.cmdline", "ssh_host_keys", "lock", "apt.lock_holder",
-    "kubernetes.cluster_ca_hash", "clock.now",
+    "kubernetes.cluster_ca_hash", "clock.now", "receipts",
+    "stamp",
 }  # fmt: skip
 
 
@@ -174,6 +175,14 @@ def test_what_the_recorder_does_not_know_is_not_recorded_and_is_named(control_pl
     made = edgectl_recorder.record(str(control_plane))
     assert "anna" not in json.dumps(made)
     assert "/var/lib/edgectl/receipt.json" in made["taken_out"]
+
+
+def test_receipts_stay_on_the_host_and_that_is_said(control_plane, monkeypatch):
+    left = {"machine": {"inventory": "annas", "holds": True}}
+    monkeypatch.setattr(edgectl_probe, "SECTIONS", dict(edgectl_probe.SECTIONS, receipts=lambda host: left))
+    made = edgectl_recorder.record(str(control_plane))
+    assert "annas" not in json.dumps(made)
+    assert "receipts of edgectl's roles" in made["taken_out"]
 
 
 def test_what_cannot_be_understood_is_left_out_and_the_rest_is_recorded(control_plane):

@@ -20,6 +20,7 @@ def host(number: int, **variables: Any) -> dict[str, Any]:
     return {"ansible_host": f"192.168.1.{number}", "edgectl_state": state, **variables}
 
 
+STATE = host(1)["edgectl_state"]
 HOSTS = {"nuc1": host(1), "nuc2": host(2), "vps": host(3, wireguard_endpoint="vps.example.net:51871")}
 
 
@@ -56,7 +57,7 @@ def test_peers_need_no_facts_of_hosts_outside_the_run() -> None:
         ({"ansible_host": "nuc1.local"}, ""),
         ({"ansible_host": "127.0.0.1"}, ""),
         (
-            {"ansible_host": "nuc1.local", "ansible_facts": {"edgectl": {"network": {"default_address": "10.1.1.1"}}}},
+            {"ansible_host": "nuc1.local", "edgectl_state": {**STATE, "lan_address": "10.1.1.1"}},
             "10.1.1.1:51871",
         ),
     ],

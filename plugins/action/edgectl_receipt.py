@@ -1,0 +1,45 @@
+"""The controller's half of edgectl_receipt: knows the role, and works out the digest of its inputs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from ansible.plugins.action import ActionBase
+
+PLUGINS = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(PLUGINS / "lookup"))
+sys.path.insert(0, str(PLUGINS / "module_utils"))
+
+from edgectl_due import inputs_digest, receipts_count_for_nothing  # noqa: E402
+from edgectl_inputs import inventory_digest, stamp_digest  # noqa: E402
+
+
+class ActionModule(ActionBase):
+    """Keeps the receipt of one role on one host."""
+
+    TRANSFERS_FILES = False
+    _VALID_ARGS = frozenset(("state", "role", "evidence"))
+
+    def run(self, tmp=None, task_vars=None):
+        result = super().run(tmp, task_vars)
+        asked = dict(self._task.args)
+        asked.setdefault("role", self._task._role.get_name() if self._task._role else "")
+        if asked["state"] == "begun":
+            # For phase verify: something was done on this host.
+            result["ansible_facts"] = {"edgectl_worked": True}
+        if self._task.check_mode or (asked["state"] != "absent" and only_some_tasks(task_vars)):
+            return {**result, "changed": False}
+        if asked["state"] == "stamped":
+            directory = Path(task_vars["inventory_dir"])
+            if inventory_digest(directory, with_state=False) != task_vars["edgectl_stamp"]:
+                return {**result, "changed": False}  # edited since this run began
+            asked["inputs"] = stamp_digest(directory)
+        if asked["state"] == "recorded":
+            asked["inputs"] = inputs_digest(asked["role"], task_vars, self._loader)
+        return {**result, **self._execute_module("edgectl_receipt", module_args=asked, task_vars=task_vars)}
+
+
+def only_some_tasks(task_vars) -> bool:
+    """A full run records as any other does; one with tags has not done all of the role's work."""
+    return receipts_count_for_nothing({**task_vars, "edgectl_full": False})
