@@ -19,12 +19,14 @@ def observe(
     *,
     accept_new_host_keys: bool = False,
     command: str = "",
+    script: str = "",
 ) -> dict[str, Document | ProbeFailure]:
     """The probe's document of every target, or why there is none, in the order of the targets.
 
     One round trip when all keys are known. Raises like `hostkeys.ensure` on keys that are changed or not accepted.
+    script: what asks the hosts, in place of the probe.
     """
-    answers = probe_targets(targets)
+    answers = probe_targets(targets, script)
     strangers = [target for target in targets if _has_strange_key(answers[target.name])]
     if not strangers:
         return answers
@@ -35,7 +37,7 @@ def observe(
         recorded={name: state.ssh_host_keys for name, state in inventory.state.hosts.items()},
         command=command,
     )
-    return answers | probe_targets([target for target in strangers if target.name not in silent])
+    return answers | probe_targets([target for target in strangers if target.name not in silent], script)
 
 
 def _has_strange_key(answer: Document | ProbeFailure) -> bool:

@@ -29,7 +29,10 @@ def up(
     name: Name = "lab",
     nodes: Annotated[
         str | None,
-        typer.Option(help=f"NAME[:control_plane][:jetson],...  [default: {spec.DEFAULT_NODES}]", show_default=False),
+        typer.Option(
+            help=f"NAME[:control_plane][:jetson][:recording=NAME],...  [default: {spec.DEFAULT_NODES}]",
+            show_default=False,
+        ),
     ] = None,
     directory: Annotated[
         Path | None, typer.Option("--dir", help="Where to write the inventory; the lab's own directory by default.")
@@ -109,6 +112,14 @@ def start(nodes: Nodes, name: Name = "lab") -> None:
     from edgectl.lab import lifecycle, record
 
     lifecycle.start(record.require(name), nodes)
+
+
+@app.command()
+def recordings() -> None:
+    """List the recorded hosts that a node can pretend to be: `--nodes nuc1:control_plane,orin2:recording=NAME`."""
+    from edgectl.recording import catalogue
+
+    typer.echo(catalogue.table())
 
 
 @app.command()

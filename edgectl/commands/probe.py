@@ -1,8 +1,9 @@
-"""`edgectl probe`: the state of all hosts at a glance, or one host in detail."""
+"""`edgectl probe`: the state of all hosts at a glance, one host in detail, or a recording of it."""
 
 from __future__ import annotations
 
 import json as json_library
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,6 +20,12 @@ def probe(
     json: Annotated[
         bool, typer.Option("--json", help="Print everything the probe found as one JSON document.")
     ] = False,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Save what the probe read of HOST, without what identifies it, to send it to us."
+        ),
+    ] = None,
     accept_new_host_keys: options.AcceptNewHostKeys = False,
     ask_become_pass: options.AskBecomePass = False,
     vault_password_file: options.VaultPasswordFile = None,
@@ -28,6 +35,7 @@ def probe(
     from edgectl.inventory import read
     from edgectl.output import hosts
     from edgectl.output.dialog import TerminalDialog, can_ask
+    from edgectl.recording import capture
     from edgectl.ssh import secrets
     from edgectl.ssh.probe import ProbeFailure
     from edgectl.ssh.target import of_inventory
@@ -39,6 +47,14 @@ def probe(
     wanted = {loaded.host(host).name} if host else {known.name for known in loaded.hosts}
     targets = [t for t in secrets.with_password(of_inventory(loaded), password) if t.name in wanted]
     command = f"edgectl probe -i {inventory}"
+    if record:
+        capture.check(host, record)
+        answers = observe(
+            loaded, targets, dialog, accept_new_host_keys=accept_new_host_keys, command=command, script=capture.script()
+        )
+        for line in capture.save(answers[host], record):
+            typer.echo(line, err=True)
+        return
     answers = observe(loaded, targets, dialog, accept_new_host_keys=accept_new_host_keys, command=command)
 
     failures = [answer for answer in answers.values() if isinstance(answer, ProbeFailure)]

@@ -44,7 +44,7 @@ def up(
     reference = image.build(progress)
     lab.image = lab.image or reference
     addresses = network.node_addresses(IPv4Network(lab.subnet), [spec.name for spec in specs])
-    lab.nodes = [Node(spec.name, spec.role, spec.platform, str(addresses[spec.name])) for spec in specs]
+    lab.nodes = [Node(spec.name, spec.role, spec.platform, str(addresses[spec.name]), spec.recording) for spec in specs]
     lab.save()
     with progress.phase("nodes"):
         _boot(lab, progress)
@@ -72,7 +72,7 @@ def _refuse_changes(lab: Lab, specs: list[NodeSpec]) -> None:
     if specs[: len(kept)] != kept:
         raise UsageError(
             f"lab {lab.name!r} exists with other nodes",
-            "it has " + ", ".join(f"{spec.name} ({spec.role}, {spec.platform})" for spec in kept),
+            "it has " + ", ".join(f"{spec.name} ({spec.role}, {spec.recording or spec.platform})" for spec in kept),
             f"edgectl lab down --name {lab.name}, or list these first and new ones after them",
         )
 

@@ -21,11 +21,12 @@ class Node:
     role: Role
     platform: Platform
     address: str
+    recording: str = ""
 
     @property
     def spec(self) -> NodeSpec:
         """What was asked for."""
-        return NodeSpec(self.name, self.role, self.platform)
+        return NodeSpec(self.name, self.role, self.platform, self.recording)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""What a node finds at its first boot: the key that may log in, what it is, and for a Jetson what makes it one.
+"""What a node finds at its first boot: the key that may log in, what it is, and what makes it a recorded host.
 
 The node's `first-boot` script copies `files/` onto its root directory and builds `packages/` into entries of dpkg's
 database. The probe reads files below /etc/edgectl-lab.d/root in place of those of the machine's own kernel.
@@ -6,17 +6,38 @@ database. The probe reads files below /etc/edgectl-lab.d/root in place of those 
 
 from __future__ import annotations
 
-import gzip
+import fnmatch
 import json
+import re
 import shutil
 from pathlib import Path
 
-import yaml
-
-from edgectl import content
 from edgectl.lab.record import Lab, Node
+from edgectl.recording import catalogue
+from edgectl.recording.model import Recording, lay_out_files
 
 OVERLAY = "etc/edgectl-lab.d/root"
+JETSON = "orin-nx-jp6.2"
+
+# Files of a recording that the probe reads in place of the node's own, and what is pretended by them. All others are
+# the node's: its network, swap, cgroups, loaded modules and services are real, and roles act on them.
+LAID_OVER = (
+    ("/proc/device-tree/*", "device-tree"),
+    ("/sys/devices/soc0/family", "device-tree"),
+    ("/proc/config.gz", "kernel"),
+    ("/boot/config-*", "kernel"),
+    ("/proc/sys/kernel/osrelease", "kernel"),
+    ("/proc/sys/kernel/version", "kernel"),
+    ("/proc/cmdline", "kernel"),
+    ("/proc/meminfo", "memory"),
+    ("/etc/os-release", "operating-system"),
+    ("/etc/nvpmodel.conf", "power-mode"),
+    ("/var/lib/nvpmodel/status", "power-mode"),
+)
+# Others than the probe look for this one: NVIDIA's container toolkit does.
+REAL = ("/etc/nv_tegra_release",)
+# Packages of which a node gets an empty one; others would keep roles from installing the real ones.
+PRETENDED_PACKAGES = re.compile(r"^installed (nvidia-l4t-\S+) (\S+)$", re.MULTILINE)
 
 
 def write_seed(lab: Lab, node: Node) -> Path:
@@ -27,31 +48,32 @@ def write_seed(lab: Lab, node: Node) -> Path:
     (files / "etc").mkdir(parents=True)
     (seed / "authorized_keys").write_text(lab.private_key.with_suffix(".pub").read_text())
     simulated: list[str] = []
-    if node.platform == "jetson":
-        simulated = _add_jetson(seed)
+    wanted = node.recording or (JETSON if node.platform == "jetson" else "")
+    if wanted:
+        simulated = _add_recording(seed, catalogue.load(wanted))
     mark = {"lab": lab.name, "node": node.name, "platform": node.platform, "simulated": simulated}
     (files / "etc" / "edgectl-lab").write_text(json.dumps(mark) + "\n")
     return seed
 
 
-def _add_jetson(seed: Path) -> list[str]:
-    """Add a Jetson's files and packages from the recording in lab/node/jetson; what of it is pretended."""
-    source = content.root() / "lab" / "node" / "jetson"
-    shutil.copytree(source / "files", seed / "files", dirs_exist_ok=True)
-    board = yaml.safe_load((source / "jetson.yml").read_text())
-    overlay = seed / "files" / OVERLAY
-    device_tree = overlay / "proc" / "device-tree"
-    device_tree.mkdir(parents=True)
-    # Device-tree strings end with a NUL.
-    (device_tree / "model").write_text(board["model"] + "\0")
-    (device_tree / "compatible").write_text("".join(entry + "\0" for entry in board["compatible"]))
-    (overlay / "proc" / "config.gz").write_bytes(gzip.compress((source / "kernel.config").read_bytes(), mtime=0))
-    for name, version in board["packages"].items():
+def _add_recording(seed: Path, recording: Recording) -> list[str]:
+    """Add what of a recorded host a node can show; what of it is pretended."""
+    shown = {path: what for path in recording.files for pattern, what in LAID_OVER if fnmatch.fnmatch(path, pattern)}
+    # The probe looks at /proc/config.gz first, and the machine under the lab may have one.
+    laid_over = {
+        "/proc/config.gz" if path.startswith("/boot/config-") else path: recording.files[path] for path in sorted(shown)
+    }
+    lay_out_files(laid_over, seed / "files" / OVERLAY)
+    lay_out_files({path: recording.files[path] for path in REAL if path in recording.files}, seed / "files")
+    packages = PRETENDED_PACKAGES.findall(recording.commands.get("dpkg", ""))
+    for name, version in packages:
         control = seed / "packages" / name / "DEBIAN" / "control"
         control.parent.mkdir(parents=True)
         control.parent.chmod(0o755)
         control.write_text(package_control(name, version))
-    return list(board["simulated"])
+    return sorted(
+        {*shown.values(), *(["nvidia-l4t-packages"] if packages else []), *(["gpu"] if recording.is_jetson else [])}
+    )
 
 
 def package_control(name: str, version: str) -> str:

@@ -23,6 +23,8 @@ class NodeSpec:
     name: str
     role: Role = "worker"
     platform: Platform = "cpu"
+    # The recording of the host that it pretends to be: a name, or the path of a file. "": none, or the usual Jetson.
+    recording: str = ""
 
 
 def parse_name(name: str) -> str:
@@ -37,7 +39,7 @@ def parse_name(name: str) -> str:
 
 
 def parse_nodes(text: str) -> list[NodeSpec]:
-    """Nodes from `name[:control_plane][:worker][:jetson],...`; at least one must be a control plane."""
+    """Nodes from `name[:control_plane][:jetson][:recording=NAME],...`; at least one must be a control plane."""
     nodes = [_parse_node(part.strip()) for part in text.split(",") if part.strip()]
     names = [node.name for node in nodes]
     doubled = sorted({name for name in names if names.count(name) > 1})
@@ -60,15 +62,33 @@ def _parse_node(text: str) -> NodeSpec:
         raise UsageError(f"{name!r} cannot be a node's name", "it must be lower-case letters, digits and hyphens")
     role: Role = "worker"
     platform: Platform = "cpu"
+    recording = ""
     for trait in traits:
         if trait == "control_plane":
             role = "control_plane"
         elif trait == "jetson":
             platform = "jetson"
+        elif trait.startswith("recording="):
+            recording = trait.removeprefix("recording=")
         elif trait not in ("worker", "cpu"):
             raise UsageError(
                 f"--nodes: {trait!r} is nothing that {name} can be",
-                "known are control_plane, worker, jetson and cpu",
+                "known are control_plane, worker, jetson, cpu and recording=NAME",
                 f"edgectl lab up --nodes {DEFAULT_NODES}",
             )
-    return NodeSpec(name, role, platform)
+    return _with_recording(NodeSpec(name, role, platform), recording) if recording else NodeSpec(name, role, platform)
+
+
+def _with_recording(node: NodeSpec, wanted: str) -> NodeSpec:
+    """The node as the recorded host, which says itself whether it is a Jetson."""
+    from edgectl.recording import catalogue
+
+    recording = catalogue.load(wanted)
+    if node.platform == "jetson" and not recording.is_jetson:
+        raise UsageError(
+            f"--nodes: {node.name} cannot be a Jetson",
+            f"the recording {wanted} is of another machine: {recording.title}",
+        )
+    # A file is remembered by its whole path: the lab may be taken up again from another directory.
+    known = wanted if wanted in catalogue.names() else str(catalogue.path(wanted))
+    return NodeSpec(node.name, node.role, "jetson" if recording.is_jetson else "cpu", known)

@@ -27,6 +27,7 @@ def _lab(lab: Lab) -> dict[str, Any]:
                 "name": node.name,
                 "role": node.role,
                 "platform": node.platform,
+                "recording": node.recording or None,
                 "address": node.address,
                 "state": states.get(node.name, "missing"),
             }

@@ -5,7 +5,8 @@ module `edgectl_facts` imports it, and the CLI pipes it to `python3 -` over SSH.
 is a line in `errors`.
 
 Everything is read below an injectable root, and the commands are a fixed list whose output may be recorded in
-`<root>/.commands/<name>`, so that a tree taken from a real machine is a test. On a node of the lab (marked by
+`<root>/.commands/<name>`, so that a tree taken from a real machine is a test. What neither a file nor a command tells
+(the time, the size of a disk) may stand in `<root>/.commands/measured`. On a node of the lab (marked by
 /etc/edgectl-lab) a file below /etc/edgectl-lab.d/root wins over the real one: that is how a container shows
 the device tree and the kernel options of a Jetson.
 """
@@ -111,6 +112,7 @@ class Host:
         self.is_lab = self.exists("/etc/edgectl-lab")
         if self.is_lab:
             self.overlay = self.path("/etc/edgectl-lab.d/root")
+        self._measured = {} if self.live else json.loads(self.read("/.commands/measured") or "{}")
 
     def path(self, path: str) -> str:
         if self.overlay:
@@ -149,6 +151,10 @@ class Host:
 
     def command_exists(self, name: str) -> bool:
         return any(self.exists(os.path.join(directory, name)) for directory in SEARCH_PATH.split(":"))
+
+    def measured(self, name: str, value: Any) -> Any:
+        """What was asked of the running system; below another root, what a recording says the answer was."""
+        return self._measured.get(name, value)
 
     def start(self, name: str, *argv: str) -> None:
         """Start a command; all run at the same time, and `output` waits for the one it needs."""
@@ -227,7 +233,7 @@ def identity(host: Host) -> dict[str, Any]:
         "booted_at": start_of_process(host, 1),
         "product_uuid": (host.read("/sys/class/dmi/id/product_uuid") or "").lower() or None,
         "serial": host.read("/proc/device-tree/serial-number"),
-        "root": os.geteuid() == 0,
+        "root": host.measured("root", os.geteuid() == 0),
     }
 
 
@@ -250,7 +256,7 @@ def operating_system(host: Host) -> dict[str, Any]:
         "version_id": release.get("VERSION_ID"),
         "codename": release.get("VERSION_CODENAME"),
         "name": release.get("PRETTY_NAME"),
-        "python": ".".join(str(part) for part in sys.version_info[:3]),
+        "python": host.measured("python", ".".join(str(part) for part in sys.version_info[:3])),
     }
 
 
@@ -314,14 +320,15 @@ def swap(host: Host) -> list[dict[str, Any]]:
 
 def clock(host: Host) -> dict[str, Any]:
     """`synchronized` is None when no time service can be asked."""
-    now = time.time()
+    now = host.measured("now", time.time())
     if host.exists("/run/systemd/timesync/synchronized"):
         return {"now": now, "synchronized": True, "service": "systemd-timesyncd"}
     fields = (host.output("chronyc", may_fail=True) or "").strip().split(",")
     if len(fields) > 10:
         # The last field is the leap status: "Not synchronised" until chronyd has chosen a source.
         return {"now": now, "synchronized": fields[-1] != "Not synchronised", "service": "chrony"}
-    return {"now": now, "synchronized": kernel_clock_is_synchronised() if host.live else None, "service": None}
+    synchronized = host.measured("synchronized", kernel_clock_is_synchronised() if host.live else None)
+    return {"now": now, "synchronized": synchronized, "service": None}
 
 
 def kernel_clock_is_synchronised() -> bool | None:
@@ -368,7 +375,7 @@ def disks(host: Host) -> list[dict[str, Any]]:
                 "free_bytes": size.f_bavail * size.f_frsize,
             }
         )
-    return measured
+    return host.measured("disks", measured)
 
 
 def network(host: Host) -> dict[str, Any]:
@@ -414,7 +421,7 @@ def listening(host: Host) -> list[dict[str, Any]]:
                     # Any address, or only this machine: all that a reader of ports needs to know.
                     "local": address in ("0100007F", "00000000000000000000000001000000"),
                 }
-    owners = owners_of_sockets(host, {inode for inode, _, _ in sockets})
+    owners = host.measured("socket_owners", owners_of_sockets(host, {inode for inode, _, _ in sockets}))
     found = [dict(entry, process=owners.get(inode)) for (inode, _, _), entry in sockets.items()]
     return sorted(found, key=lambda entry: (entry["protocol"], entry["port"]))
 
@@ -454,7 +461,7 @@ def packages(host: Host) -> dict[str, str]:
 
 
 def units(host: Host) -> dict[str, Any]:
-    monotonic_zero = time.time() - time.monotonic()
+    monotonic_zero = host.measured("monotonic_zero", time.time() - time.monotonic())
     found = {}
     for block in (host.output("units") or "").strip().split("\n\n"):
         unit = dict(line.partition("=")[::2] for line in block.splitlines())
@@ -625,7 +632,7 @@ def toolkit(host: Host) -> dict[str, Any] | None:
 
 def wireguard(host: Host) -> dict[str, Any]:
     interfaces: dict[str, Any] = {}
-    now = time.time()
+    now = host.measured("now", time.time())
     for line in (host.output("wireguard") or "").splitlines():
         fields = line.split("\t")
         if len(fields) == 5:  # interface, private key (never leaves this loop), public key, port, fwmark
@@ -770,10 +777,10 @@ SECTIONS: dict[str, Callable[[Host], Any]] = {
 }
 
 
-def probe(root: str = "/") -> dict[str, Any]:
-    """The document of the machine whose file system starts at `root`; never raises."""
+def probe(root: str = "/", look_at: Callable[[str], Host] = Host) -> dict[str, Any]:
+    """The document of the machine whose file system starts at `root`; never raises. look_at: makes its Host."""
     started = time.monotonic()
-    host = Host(root)
+    host = look_at(root)
     start_commands(host)
     document: dict[str, Any] = {"schema_version": SCHEMA_VERSION}
     for name, read in SECTIONS.items():

@@ -9,6 +9,7 @@ from edgectl.errors import EdgectlError, UsageError
 from edgectl.lab import lifecycle, login, machine, nodes, record, seed, status
 from edgectl.lab.record import Lab, Node
 from edgectl.lab.spec import NodeSpec
+from edgectl.recording import model
 
 
 @pytest.fixture
@@ -73,6 +74,53 @@ def test_a_jetsons_files_are_those_of_a_stock_board(lab):
     assert "CONFIG_IP_SET=" not in options
 
 
+@pytest.fixture
+def recorded(lab, tmp_path):
+    """A node that pretends to be a board with its kernel options in /boot, and a cluster's leftovers."""
+    file = tmp_path / "board.yml"
+    files = {
+        "/boot/config-6.1.0-odd": "CONFIG_TUN=y\n",
+        "/proc/device-tree/model": "Odd Board\0",
+        "/proc/net/tcp": "sl",
+        "/proc/swaps": "Filename Type Size Used Priority\n/dev/zram0 partition 4096 0 5\n",
+        "/proc/modules": "wireguard 0 0 - Live 0x0\n",
+        "/etc/containerd/config.toml": "version = 2\n",
+    }
+    commands = {"dpkg": "installed containerd 1.7.0\ninstalled nvidia-l4t-core 36.4.3-1\n"}
+    present = ["/dev/nvhost-gpu", "/etc/kubernetes/kubelet.conf"]
+    recording = model.Recording("captured", "t", "2026-11-21", "0", files=files, present=present, commands=commands)
+    model.save(recording, file)
+    return seed.write_seed(lab, Node("odd1", "worker", "cpu", "10.213.1.13", str(file)))
+
+
+def test_a_recorded_nodes_board_and_kernel_options_are_laid_over_its_own(recorded):
+    overlay = recorded / "files" / seed.OVERLAY
+    assert (overlay / "proc/device-tree/model").read_text() == "Odd Board\0"
+    # Where the probe looks first: the machine under the lab may have a file there.
+    assert gzip.decompress((overlay / "proc/config.gz").read_bytes()) == b"CONFIG_TUN=y\n"
+    assert json.loads((recorded / "files/etc/edgectl-lab").read_text())["simulated"] == [
+        "device-tree",
+        "kernel",
+        "nvidia-l4t-packages",
+    ]
+
+
+def test_what_roles_act_on_stays_the_nodes_own(recorded):
+    laid = {str(path.relative_to(recorded / "files")) for path in recorded.glob("files/**/*") if path.is_file()}
+    overlay = seed.OVERLAY
+    assert laid == {"etc/edgectl-lab", f"{overlay}/proc/config.gz", f"{overlay}/proc/device-tree/model"}
+    assert [path.name for path in (recorded / "packages").iterdir()] == ["nvidia-l4t-core"]
+
+
+def test_a_record_from_before_recordings_is_still_read(lab):
+    file = lab.directory / "lab.json"
+    document = json.loads(file.read_text())
+    for node in document["nodes"]:
+        del node["recording"]
+    file.write_text(json.dumps(document))
+    assert record.load("lab") == lab
+
+
 def test_an_ordinary_nodes_seed_has_nothing_of_a_jetson(lab):
     directory = seed.write_seed(lab, lab.node("nuc1"))
     assert json.loads((directory / "files/etc/edgectl-lab").read_text())["simulated"] == []
@@ -90,6 +138,7 @@ def test_nodes_may_be_added_at_the_end(lab):
         [NodeSpec("nuc1", "control_plane")],
         [NodeSpec("nuc1", "worker"), NodeSpec("orin1", "worker", "jetson")],
         [NodeSpec("new"), NodeSpec("nuc1", "control_plane"), NodeSpec("orin1", "worker", "jetson")],
+        [NodeSpec("nuc1", "control_plane"), NodeSpec("orin1", "worker", "jetson", "orin-nano-jp5.1")],
     ],
 )
 def test_a_standing_lab_is_not_changed_under_its_user(lab, wanted):

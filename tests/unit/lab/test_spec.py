@@ -4,6 +4,7 @@ import pytest
 
 from edgectl.errors import UsageError
 from edgectl.lab.spec import DEFAULT_NODES, NodeSpec, parse_name, parse_nodes
+from edgectl.recording import model
 
 
 def test_the_default_lab_is_a_control_plane_a_worker_and_a_jetson():
@@ -18,6 +19,25 @@ def test_a_node_can_be_a_control_plane_and_a_jetson():
     assert parse_nodes("orin1:control_plane:jetson") == [NodeSpec("orin1", "control_plane", "jetson")]
 
 
+def test_a_node_can_be_a_recorded_host():
+    nodes = parse_nodes("nuc1:control_plane,orin2:recording=orin-nx-jp6.2")
+    assert nodes[1] == NodeSpec("orin2", "worker", "jetson", "orin-nx-jp6.2")
+
+
+def test_a_recording_can_be_a_file_of_the_users_own(tmp_path, monkeypatch):
+    file = tmp_path / "odd.yml"
+    model.save(model.Recording("captured", "an odd board", "2026-11-21", "0", files={"/a": "b"}), file)
+    monkeypatch.chdir(tmp_path)
+    assert parse_nodes("a:control_plane:recording=odd.yml") == [NodeSpec("a", "control_plane", "cpu", str(file))]
+
+
+def test_what_is_recorded_as_no_jetson_cannot_be_one(tmp_path):
+    file = tmp_path / "odd.yml"
+    model.save(model.Recording("captured", "an odd board", "2026-11-21", "0", files={"/a": "b"}), file)
+    with pytest.raises(UsageError, match="cannot be a Jetson"):
+        parse_nodes(f"a:control_plane:jetson:recording={file}")
+
+
 def test_blanks_and_a_trailing_comma_do_not_matter():
     assert [node.name for node in parse_nodes(" a:control_plane, b ,")] == ["a", "b"]
 
@@ -29,6 +49,8 @@ def test_blanks_and_a_trailing_comma_do_not_matter():
         ("", "no control plane"),
         ("a:control_plane,a", "twice"),
         ("a:control_plane,b:gpu", "'gpu'"),
+        ("a:control_plane,b:recording=nano", "no recording 'nano'"),
+        ("a:control_plane,b:recording=./nano.yml", "no recording /"),
         ("A:control_plane", "'A'"),
         ("a:control_plane,-b", "'-b'"),
         (",".join(f"n{number}:control_plane" for number in range(51)), "51"),
