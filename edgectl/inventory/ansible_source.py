@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from edgectl import content
-from edgectl.errors import UsageError
 from edgectl.inventory.options import role_defaults
+from edgectl.inventory.problem import Problem
 from edgectl.inventory.vault import Vault
 
 Value: TypeAlias = Any
@@ -55,8 +55,9 @@ class AnsibleSource:
                 self._defaults = self._load_defaults()
             except AnsibleError as error:
                 evidence = f"{error}\n{said.getvalue()}".replace(str(directory.resolve()), str(directory))
-                raise UsageError(
-                    f"{directory}: Ansible cannot read this inventory",
+                raise Problem(
+                    directory,
+                    "Ansible cannot read this inventory",
                     _first_lines(evidence),
                     f"ansible-inventory -i {directory} --list shows the whole message",
                 ) from error

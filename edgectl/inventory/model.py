@@ -10,7 +10,8 @@ from typing import Any
 
 from edgectl.errors import UsageError
 from edgectl.inventory.ansible_source import AnsibleSource, Unresolved, Value
-from edgectl.inventory.documents import STATE_FILE, Documents, Place
+from edgectl.inventory.documents import STATE_FILE, Documents
+from edgectl.inventory.problem import Place
 from edgectl.inventory.state import StateFile
 
 _MISSING = object()
@@ -128,6 +129,10 @@ class Inventory:
         if not self.hosts:
             raise UsageError(f"{self.path} has no hosts, so {name} has no value")
         return self.hosts[0].option(name, default)
+
+    def place(self, name: str) -> Place:
+        """Where an option of the whole cluster is written; the directory when it is not."""
+        return (self.hosts[0].place(name) if self.hosts else None) or Place(self.path)
 
     def vars(self, name: str) -> dict[str, Any]:
         """All of the user's variables of a host, evaluated; those that need facts are left out."""

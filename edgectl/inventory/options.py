@@ -87,6 +87,12 @@ def _option(name: str, spec: Mapping[str, Any], role: str) -> Option:
 def _mistakes(option: Option, value: object, name: str) -> Iterator[tuple[str, str]]:
     if value is None and not option.required:
         return
+    if isinstance(value, bool) and (word := _truth_word(option, value)):
+        yield (
+            f"{name} is {value}, because YAML takes a bare {word} for a truth value",
+            f'put it in quotes: `{name}: "{word}"`',
+        )
+        return
     if (wanted := _wrong_type(option.type, value)) is not None:
         yield f"{name} is {_shown(value)}, and must be {wanted}", f"write {_example(option, name)}"
         return
@@ -99,6 +105,12 @@ def _mistakes(option: Option, value: object, name: str) -> Iterator[tuple[str, s
         yield _wrong_choice(option, value, name)
     if option.options and isinstance(value, Mapping):
         yield from _wrong_members(option, value, name)
+
+
+def _truth_word(option: Option, value: bool) -> str | None:
+    """The choice that YAML has turned into a truth value, such as `off`."""
+    words = ("on", "yes", "true") if value else ("off", "no", "false")
+    return next((str(choice) for choice in option.choices if option.type == "str" and choice in words), None)
 
 
 def _wrong_members(option: Option, value: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:

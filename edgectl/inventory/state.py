@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from edgectl.errors import UsageError
+from edgectl.inventory.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,9 @@ def read(file: Path) -> StateFile:
         }
         return StateFile(ClusterState(cluster.get("name"), cluster.get("ca_hash")), hosts)
     except (yaml.YAMLError, AttributeError, TypeError, ValueError) as error:
-        raise UsageError(
-            f"{file}: the state file cannot be read",
+        raise Problem(
+            file,
+            "the state file cannot be read",
             "it has not the form that edgectl writes"
             if isinstance(error, AttributeError)
             else str(error).splitlines()[0],

@@ -2,7 +2,7 @@
 
 import pytest
 
-from edgectl.errors import UsageError
+from edgectl.errors import Problems, UsageError
 from edgectl.inventory import Vault, load, needs_password
 
 PASSWORD = "correct horse"
@@ -71,18 +71,19 @@ def test_the_password_file_that_ansible_uses_is_used(vaulted, tmp_path, monkeypa
 
 def test_a_wrong_password_names_the_file_and_shows_neither_password(vaulted):
     (vaulted / "group_vars/all/plain.yml").unlink()
-    with pytest.raises(UsageError) as refused:
+    with pytest.raises(Problems) as refused:
         load(vaulted, vault=Vault(password="wrong battery"))
-    assert "vault.yml" in refused.value.what
-    assert "wrong battery" not in f"{refused.value.what}{refused.value.why}{refused.value.fix}"
+    (problem,) = refused.value.problems
+    assert "vault.yml" in problem.what
+    assert "wrong battery" not in f"{problem.what}{problem.why}{problem.fix}"
 
 
 def test_a_wrong_password_for_a_single_value_is_refused_before_any_host_is_contacted(inventory_directory, encrypted):
     inline = "\n".join(f"  {line}" for line in encrypted("hidden").splitlines())
     directory = inventory_directory({"group_vars/all.yml": f"ansible_password: !vault |\n{inline}\n"})
-    with pytest.raises(UsageError) as refused:
+    with pytest.raises(Problems) as refused:
         load(directory, vault=Vault(password="wrong battery"))
-    assert "all.yml" in refused.value.what
+    assert "all.yml:1: " in refused.value.what
 
 
 def test_a_missing_password_file_is_named(vaulted, tmp_path):
