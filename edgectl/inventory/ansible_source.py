@@ -74,7 +74,8 @@ class AnsibleSource:
 
     def raw(self, host: str) -> Mapping[str, Any]:
         """The user's variables of a host, templates not evaluated, without role defaults."""
-        found: Mapping[str, Any] = self._variables.get_vars(host=self._manager.get_host(host), use_cache=False)
+        with _captured():  # group_vars/ and host_vars/ are read only now
+            found: Mapping[str, Any] = self._variables.get_vars(host=self._manager.get_host(host), use_cache=False)
         return found
 
     def with_defaults(self, raw: Mapping[str, Any]) -> dict[str, Any]:

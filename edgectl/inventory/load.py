@@ -34,9 +34,10 @@ def _read(path: Path, vault: Vault | None) -> Inventory:
     _check_path(path)
     vault = vault or Vault.from_environment()
     vaulted = vaulted_files(path)
-    if vaulted and vault is None:
-        raise require_password(vaulted)
     opened = vault or Vault()
+    if vaulted and vault is None:
+        found = documents.read(path, Vault.read_plain)
+        raise Problems([require_password(vaulted), *found.problems, *found.duplicates, *settings.unknown(found)])
     found = documents.read(path, opened.read)
     if found.problems:
         raise Problems([*found.problems, *found.duplicates, *settings.unknown(found)])

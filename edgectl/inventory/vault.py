@@ -69,6 +69,12 @@ class Vault:
                     self._decrypt(Place(file, node.start_mark.line + 1), node.value)
         return text
 
+    @staticmethod
+    def read_plain(file: Path) -> str:
+        """The text of a file without any password: nothing, when the whole file is vaulted."""
+        text = file.read_text(encoding="utf-8")
+        return "" if text.startswith(_FILE_HEADER) else text
+
     def _decrypt(self, place: Place, text: str) -> str:
         from ansible.errors import AnsibleError
         from ansible.parsing.vault import VaultLib

@@ -42,10 +42,21 @@ def test_a_comment_about_vault_does_not_ask_for_a_password(inventory_directory):
 
 
 def test_without_a_password_nothing_is_read(vaulted):
-    with pytest.raises(UsageError) as refused:
+    with pytest.raises(Problems) as refused:
         load(vaulted)
-    assert "vault.yml" in refused.value.why
-    assert "--vault-password-file" in refused.value.fix
+    (problem,) = refused.value.problems
+    assert "vault.yml" in problem.why
+    assert "--vault-password-file" in problem.fix
+
+
+def test_without_a_password_the_mistakes_in_what_is_not_encrypted_are_told_all_the_same(vaulted):
+    (vaulted / "group_vars" / "workers.yml").write_text("cluster_nmae: a\nwireguard_port: 1\nwireguard_port: 2\n")
+    with pytest.raises(Problems) as refused:
+        load(vaulted)
+    told = [problem.what for problem in refused.value.problems]
+    assert len(told) == 3
+    assert "workers.yml:3: wireguard_port is set twice" in told[1]
+    assert "workers.yml:1: there is no option cluster_nmae" in told[2]
 
 
 def test_a_given_password_opens_files_and_values(vaulted):
