@@ -15,7 +15,7 @@ from edgectl.inventory.documents import did_you_mean
 
 # libyaml where it is there: the roles' specs are a third of the time that an inventory takes.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_TRUTH = ("yes", "no", "true", "false", "on", "off", "1", "0")
+TRUTH = ("yes", "no", "true", "false", "on", "off", "1", "0")
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def _wrong_type(wanted: str, value: object) -> str | None:
         "path": (isinstance(value, str), "a path"),
         "int": (scalar and not isinstance(value, bool) and text.lstrip("-").isdigit(), "a whole number"),
         "float": (scalar and not isinstance(value, bool) and _is_number(text), "a number"),
-        "bool": (scalar and text.lower() in _TRUTH, "true or false"),
+        "bool": (scalar and text.lower() in TRUTH, "true or false"),
         "list": (isinstance(value, list), "a list"),
         "dict": (isinstance(value, Mapping), "a mapping of `key: value` lines"),
     }
