@@ -8,14 +8,14 @@ import sys
 import typer
 
 from edgectl import __version__
-from edgectl.commands import bootstrap, env, kubectl, lab, probe, reset, schema, validate
+from edgectl.commands import bootstrap, env, init, kubectl, lab, probe, reset, schema, validate
 from edgectl.errors import EdgectlError, Problems
 from edgectl.exitcodes import ExitCode
 
 HELP = """Turn NUCs and Jetson boards into one Kubernetes cluster over WireGuard.
 
-Start with `edgectl lab up` to try it without hardware, or copy the sample inventory and run
-`edgectl bootstrap inventory`.
+Start with `edgectl lab up` to try it without hardware, or with `edgectl init` and `edgectl bootstrap` on your own
+machines.
 """
 
 EPILOG = (
@@ -48,6 +48,7 @@ def _root(
 
 
 app.command(name="bootstrap")(bootstrap.bootstrap)
+app.command(name="init")(init.init)
 app.command(name="validate")(validate.validate)
 app.command(name="probe")(probe.probe)
 app.command(name="kubectl", context_settings=kubectl.CONTEXT_SETTINGS)(kubectl.kubectl)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from edgectl import content
 from edgectl.errors import Problems
 from edgectl.inventory import documents, state
 from edgectl.inventory.ansible_source import AnsibleSource
@@ -68,9 +67,9 @@ def _order(groups: dict[str, list[str]]) -> list[str]:
 
 
 def _check_path(path: Path) -> None:
-    copy = f"start from the sample: cp -r {content.root() / 'inventory'}/. {path}"
+    start = f"edgectl init {path} writes one"
     if not path.exists():
-        raise Problem(path, "there is no such inventory directory", fix=copy)
+        raise Problem(path, "there is no such inventory directory", fix=start)
     if not path.is_dir():
         raise Problem(
             path,
@@ -85,5 +84,5 @@ def _check_path(path: Path) -> None:
             path,
             "the directory holds no inventory file",
             f"Ansible passes over {', '.join(ignored)}" if ignored else "hosts.yml is missing",
-            f"mv {path / ignored[0]} {path / 'hosts.yml'}" if ignored else copy,
+            f"mv {path / ignored[0]} {path / 'hosts.yml'}" if ignored else start,
         )

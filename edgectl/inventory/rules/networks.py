@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 from itertools import combinations
@@ -22,6 +22,7 @@ _CANDIDATES = {
     "cluster_service_cidr": ("10.96.0.0/16", "10.43.0.0/16", "172.21.0.0/16"),
     "wireguard_network": ("10.200.0.0/24", "10.99.0.0/24", "172.22.0.0/24"),
 }
+DEFAULTS = {option: candidates[0] for option, candidates in _CANDIDATES.items()}
 
 
 @dataclass(frozen=True)
@@ -201,16 +202,22 @@ def _address(value: object) -> IPv4Address | None:
         return None
 
 
-def _free(inventory: Inventory, plans: list[_Plan], option: str) -> str:
-    """The first candidate for an option that touches no other plan and no host."""
-    addresses = [address for _, address in _lan_addresses(inventory)]
+def free_network(option: str, taken: Sequence[str], addresses: Sequence[str]) -> str | None:
+    """The first candidate for an option, its default before others, that touches no other network and no address."""
+    others = [IPv4Network(network) for network in taken]
+    inside = [address for address in map(_address, addresses) if address is not None]
     for candidate in _CANDIDATES[option]:
         network = IPv4Network(candidate)
-        others = [plan.network for plan in plans if plan.option != option]
-        if not any(network.overlaps(other) for other in others) and not any(a in network for a in addresses):
-            return f"{option}: {candidate}"
-    return f"{option} in another private range"
+        if not any(network.overlaps(other) for other in others) and not any(one in network for one in inside):
+            return candidate
+    return None
+
+
+def _free(inventory: Inventory, plans: list[_Plan], option: str) -> str:
+    taken = [str(plan.network) for plan in plans if plan.option != option]
+    network = free_network(option, taken, [str(address) for _, address in _lan_addresses(inventory)])
+    return f"{option}: {network}" if network else f"{option} in another private range"
 
 
 def _default(option: str) -> str:
-    return _CANDIDATES[option][0]
+    return DEFAULTS[option]
