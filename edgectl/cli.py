@@ -8,7 +8,7 @@ import sys
 import typer
 
 from edgectl import __version__
-from edgectl.commands import bootstrap, env, init, kubectl, lab, probe, reset, schema, validate
+from edgectl.commands import bootstrap, config, env, init, kubectl, lab, probe, reset, schema, validate
 from edgectl.errors import EdgectlError, Problems
 from edgectl.exitcodes import ExitCode
 
@@ -54,6 +54,7 @@ app.command(name="probe")(probe.probe)
 app.command(name="kubectl", context_settings=kubectl.CONTEXT_SETTINGS)(kubectl.kubectl)
 app.command(name="reset")(reset.reset)
 app.add_typer(lab.app, name="lab")
+app.add_typer(config.app, name="config")
 app.command(name="schema")(schema.schema)
 app.command(name="env")(env.env)
 

@@ -68,9 +68,11 @@ class AnsibleSource:
         return {name: [str(host) for host in group.get_hosts()] for name, group in self._manager.groups.items()}
 
     def groups_of(self, host: str) -> list[str]:
-        """Groups that a host belongs to, the nearest first."""
-        groups = sorted(self._manager.get_host(host).get_groups(), key=lambda group: -group.depth)
-        return [str(group.name) for group in groups]
+        """Groups that a host belongs to, the one whose variables have the last word first."""
+        from ansible.inventory.helpers import sort_groups
+
+        groups = sort_groups(self._manager.get_host(host).get_groups())
+        return [str(group.name) for group in reversed(groups)]
 
     def raw(self, host: str) -> Mapping[str, Any]:
         """The user's variables of a host, templates not evaluated, without role defaults."""
@@ -81,6 +83,20 @@ class AnsibleSource:
     def with_defaults(self, raw: Mapping[str, Any]) -> dict[str, Any]:
         """A host's variables laid over the defaults of all roles, as in a play that lists those roles."""
         return {**self._defaults, **raw}
+
+    @staticmethod
+    def encrypted(raw: object, value: Value) -> Iterator[str]:
+        """What `!vault` protects within a variable: the decrypted texts at the places of its raw value."""
+        from ansible.parsing.vault import EncryptedString
+
+        if isinstance(raw, EncryptedString):
+            yield str(value)
+        elif isinstance(raw, Mapping) and isinstance(value, Mapping):
+            for key, item in raw.items():
+                yield from AnsibleSource.encrypted(item, value.get(str(key)))
+        elif isinstance(raw, list) and isinstance(value, list):
+            for item, plain in zip(raw, value, strict=True):
+                yield from AnsibleSource.encrypted(item, plain)
 
     def evaluate(self, variables: Mapping[str, Any], name: str) -> Value:
         """The value of a variable with its templates evaluated, in plain Python types. Raises Unresolved."""

@@ -35,6 +35,8 @@ class Setting:
     scope: Scope
     owner: str
     key: str
+    in_directory: bool = False
+    """In group_vars/ or host_vars/."""
 
 
 @dataclass
@@ -51,19 +53,24 @@ class Documents:
     """Keys that are set twice; Ansible reads on with the last one."""
 
     def place(self, key: str, host: str | None = None, groups: Iterable[str] = ()) -> Place | None:
-        """Where a variable is set: for this host, else for one of its groups (the nearest first), else anywhere.
+        """Where a variable is set for this host, by Ansible's precedence; where it is not set, anywhere.
 
-        Of several places of one kind it is the last, since that is the one whose value Ansible takes.
+        groups: those of the host, the one with the last word first.
         """
         nearest = list(groups)
 
-        def distance(setting: Setting) -> int:
+        def rank(setting: Setting) -> tuple[int, int]:
+            # ansible.constants.VARIABLE_PRECEDENCE: a file's group variables, then those of group_vars/, each with
+            # the group `all` before the others; host variables after them.
             if setting.scope == "host":
-                return -1 if setting.owner == host else len(nearest) + 1
-            return nearest.index(setting.owner) if setting.owner in nearest else len(nearest)
+                return (4 if setting.owner == host else -2, setting.in_directory)
+            if setting.owner not in (*nearest, "all"):
+                return -1, 0
+            position = -nearest.index(setting.owner) if setting.owner in nearest else 0
+            return 2 * setting.in_directory + (setting.owner != "all"), position
 
-        found = [setting for setting in reversed(self.settings) if setting.key == key]
-        return min(found, key=distance).place if found else None
+        found = [setting for setting in reversed(self.settings) if setting.key == key]  # of equals, the last counts
+        return max(found, key=rank).place if found else None
 
 
 def read(directory: Path, text_of: Callable[[Path], str]) -> Documents:
@@ -76,7 +83,7 @@ def read(directory: Path, text_of: Callable[[Path], str]) -> Documents:
         _read_ini(file, documents)
     for file, scope, owner in variable_files(directory):
         if (node := _compose(file, text_of, documents)) is not None:
-            _read_variables(file, node, scope, owner, documents)
+            _read_variables(file, node, scope, owner, documents, in_directory=True)
     return documents
 
 
@@ -282,11 +289,13 @@ def _read_section(file: Path, group: str, section: str, body: yaml.Node, documen
             _read_variables(file, value, "host", key.value, documents)
 
 
-def _read_variables(file: Path, body: yaml.Node, scope: Scope, owner: str, documents: Documents) -> None:
+def _read_variables(
+    file: Path, body: yaml.Node, scope: Scope, owner: str, documents: Documents, *, in_directory: bool = False
+) -> None:
     if isinstance(body, yaml.MappingNode):
         for key, _ in body.value:
             if isinstance(key, yaml.ScalarNode):
-                documents.settings.append(Setting(Place(file, _line(key)), scope, owner, key.value))
+                documents.settings.append(Setting(Place(file, _line(key)), scope, owner, key.value, in_directory))
     elif not _is_empty(body):
         documents.problems.append(
             Problem(

@@ -101,8 +101,8 @@ def require_free(directory: Path) -> None:
 
 
 def _guess(text: str) -> str:
-    login = text if "@" in text else f"ubuntu@{text or '192.168.1.11'}"
-    return f"nuc1={login}"
+    name, equals, _ = text.partition("=")
+    return f"{name}=ubuntu@192.168.1.11" if equals else f"nuc1={text if '@' in text else f'ubuntu@{text}'}"
 
 
 def _require_unique(machines: Sequence[Machine]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from edgectl.errors import UsageError
 from edgectl.inventory.ansible_source import AnsibleSource, Unresolved, Value
-from edgectl.inventory.documents import STATE_FILE, Documents
+from edgectl.inventory.documents import STATE_FILE, Documents, did_you_mean
 from edgectl.inventory.problem import Place
 from edgectl.inventory.state import StateFile
 
@@ -57,6 +57,14 @@ class Host:
     def evaluate(self, name: str) -> Value:
         """Like `option`, but raises Unresolved with Ansible's reason."""
         return self.source.evaluate(self._all_variables, name)
+
+    def has(self, name: str) -> bool:
+        """Whether a variable or role option has any value, a default included."""
+        return name in self._all_variables
+
+    def needs_facts(self, name: str) -> bool:
+        """Whether a variable is computed from what the probe finds on the host."""
+        return "ansible_facts" in str(self._all_variables.get(name))
 
     def place(self, key: str | None = None) -> Place | None:
         """Where this host, or one of its variables, is written down."""
@@ -120,8 +128,12 @@ class Inventory:
         for host in self.hosts:
             if host.name == name:
                 return host
+        names = [host.name for host in self.hosts]
+        nearest = did_you_mean(name, names)
         raise UsageError(
-            f"{name} is no host of {self.path}", f"its hosts: {', '.join(host.name for host in self.hosts)}"
+            f"{name} is no host of {self.path}",
+            f"its hosts: {', '.join(names)}",
+            f"did you mean {nearest}?" if nearest else "",
         )
 
     def option(self, name: str, default: object = _MISSING) -> Value:

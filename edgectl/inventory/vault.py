@@ -96,6 +96,12 @@ def vaulted_files(directory: Path) -> list[Path]:
     return [file for file in _all_files(directory) if _is_vaulted(file)]
 
 
+def is_encrypted(file: Path) -> bool:
+    """Whether the whole file is vaulted."""
+    with file.open("rb") as stream:
+        return stream.read(len(_FILE_HEADER)) == _FILE_HEADER.encode()
+
+
 def require_password(files: list[Path]) -> UsageError:
     """What to say when the inventory is vaulted and nobody has given a password."""
     named = ", ".join(str(file) for file in files[:3]) + (f" and {len(files) - 3} more" if len(files) > 3 else "")

@@ -101,6 +101,9 @@ def test_a_host_that_is_not_there_is_answered_with_those_that_are(inventory_dire
     with pytest.raises(UsageError) as refused:
         load(inventory_directory()).host("nuc7")
     assert "nuc1, nuc2, orin1" in refused.value.why
+    with pytest.raises(UsageError) as refused:
+        load(inventory_directory()).host("orin")
+    assert refused.value.fix == "did you mean orin1?"
 
 
 def test_hosts_behind_different_jump_hosts_may_share_an_address(inventory_directory):
