@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import textwrap
 
 import typer
 
@@ -64,13 +66,25 @@ def show_error(error: EdgectlError) -> None:
     colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
     bold, dim, off = ("\033[1;31m", "\033[2m", "\033[0m") if colour else ("", "", "")
     for problem in error.problems if isinstance(error, Problems) else [error]:
-        print(f"{bold}error:{off} {problem.what}", file=sys.stderr)
+        print(f"{bold}error:{off} {_folded(problem.what)}", file=sys.stderr)
         if problem.why:
-            print(f"  {dim}why:{off} {problem.why}", file=sys.stderr)
+            print(f"  {dim}why:{off} {_folded(problem.why)}", file=sys.stderr)
         if problem.fix:
             print(f"  {dim}fix:{off} {problem.fix}", file=sys.stderr)
         if problem.log:
             print(f"  {dim}log:{off} {problem.log}", file=sys.stderr)
+
+
+def _folded(text: str) -> str:
+    """At a terminal, with line breaks between words. A fix is left as it is: it may be a command to copy."""
+    if not sys.stderr.isatty():
+        return text
+    indent = " " * len("error: ")
+    width = shutil.get_terminal_size().columns
+    return textwrap.fill(
+        text, max(width, 40), initial_indent=indent, subsequent_indent=indent, break_long_words=False,
+        break_on_hyphens=False,
+    ).lstrip()  # fmt: skip
 
 
 def main() -> None:

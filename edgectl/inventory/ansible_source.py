@@ -40,6 +40,7 @@ class AnsibleSource:
         from ansible.inventory.manager import InventoryManager
         from ansible.parsing.dataloader import DataLoader
         from ansible.parsing.vault import VaultSecretsContext
+        from ansible.utils.display import Display
         from ansible.vars.manager import VariableManager
 
         self._loader = DataLoader()
@@ -47,6 +48,8 @@ class AnsibleSource:
         # Inline `!vault` values are decrypted through this process-wide context. Its public setter works only once,
         # which is too little for a process that loads two inventories.
         VaultSecretsContext._current = VaultSecretsContext(vault.secrets)
+        # Ansible gives a warning once in a process; here each inventory gets its own.
+        Display()._warns.clear()
         with _captured() as said:
             try:
                 # An absolute path, because Ansible remembers variable directories by the path it was given.

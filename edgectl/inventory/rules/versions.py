@@ -92,7 +92,8 @@ def _other_artifacts(inventory: Inventory, version: str) -> Iterator[Problem]:
     place = inventory.place("cluster_artifacts_dir")
     try:
         document = json.loads(manifest.read_text(encoding="utf-8"))
-        offered = sorted({str(file["version"]).removeprefix("v") for file in document["files"]})
+        kubelets = [file for file in document["files"] if file["name"] == "kubelet"]
+        offered = sorted({str(file["version"]).removeprefix("v") for file in kubelets})
     except (OSError, ValueError, KeyError, TypeError):
         yield Problem(
             place,
@@ -106,7 +107,7 @@ def _other_artifacts(inventory: Inventory, version: str) -> Iterator[Problem]:
         yield Problem(
             place,
             f"cluster_artifacts_dir has no Kubernetes {version}, which cluster_version asks for",
-            f"its manifest.json names {', '.join(offered) or 'nothing'}",
+            f"its manifest.json names {', '.join(offered) or 'no kubelet'}",
             f'set cluster_version: "{offered[-1]}"' if offered else "",
             key="cluster_artifacts_dir",
         )

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -76,6 +79,22 @@ def test_json_is_a_document_even_when_the_inventory_cannot_be_read(
 def test_json_of_a_sound_inventory_lists_its_hosts(edgectl: Edgectl) -> None:
     document = json.loads(edgectl("validate", "--json", content.root() / "inventory").out)
     assert (document["valid"], document["hosts"], document["problems"]) == (True, ["nuc1", "nuc2", "orin1"], [])
+
+
+def test_at_a_terminal_lines_break_between_words_and_a_fix_stays_whole_to_be_copied() -> None:
+    terminal, of_command = os.openpty()
+    command = [sys.executable, "-c", "from edgectl.cli import main; main()", "validate", "inventory"]
+    environment = {**os.environ, "COLUMNS": "60", "NO_COLOR": "1"}
+    subprocess.run(command, cwd=CASES / "cidr-holds-lan", stderr=of_command, env=environment, check=False)
+    os.close(of_command)
+    lines = os.read(terminal, 100_000).decode().splitlines()
+    os.close(terminal)
+    assert lines[1:4] == [
+        "error: inventory/hosts.yml:6: cluster_pod_cidr 10.244.0.0/16",
+        "       (the default) holds addresses of the LAN",
+        "  why: nuc1 has 10.244.3.11, nuc2 has 10.244.3.12, orin1 has",
+    ]
+    assert lines[-1] == "  fix: move it, for example cluster_pod_cidr: 10.42.0.0/16"
 
 
 def test_the_rules_are_those_that_bootstrap_applies(monkeypatch: pytest.MonkeyPatch) -> None:

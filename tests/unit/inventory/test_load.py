@@ -133,6 +133,17 @@ def test_nothing_is_printed_while_an_inventory_is_read(inventory_directory, capf
     assert capfd.readouterr() == ("", "")
 
 
+def test_a_second_look_at_a_broken_inventory_says_as_much_as_the_first(inventory_directory):
+    directory = inventory_directory({"more": "a: [b\n"})
+    told = []
+    for _ in range(2):
+        with pytest.raises(EdgectlError) as refused:
+            load(directory)
+        told.append(refused.value.why)
+    assert "did not find expected ',' or ']'" in told[0]
+    assert told[1] == told[0]
+
+
 def test_ansible_sees_the_same_hosts_and_options(inventory_directory):
     directory = inventory_directory({"edgectl.state.yml": STATE})
     shown = subprocess.run(
