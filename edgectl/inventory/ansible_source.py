@@ -43,6 +43,7 @@ class AnsibleSource:
         from ansible.utils.display import Display
         from ansible.vars.manager import VariableManager
 
+        self._directory = directory
         self._loader = DataLoader()
         self._loader.set_vault_secrets(vault.secrets)
         # Inline `!vault` values are decrypted through this process-wide context. Its public setter works only once,
@@ -79,8 +80,18 @@ class AnsibleSource:
 
     def raw(self, host: str) -> Mapping[str, Any]:
         """The user's variables of a host, templates not evaluated, without role defaults."""
+        from ansible.errors import AnsibleError
+
         with _captured():  # group_vars/ and host_vars/ are read only now
-            found: Mapping[str, Any] = self._variables.get_vars(host=self._manager.get_host(host), use_cache=False)
+            try:
+                found: Mapping[str, Any] = self._variables.get_vars(host=self._manager.get_host(host), use_cache=False)
+            except AnsibleError as error:
+                raise Problem(
+                    self._directory,
+                    f"Ansible cannot read the variables of {host}",
+                    _first_lines(str(error).replace(str(self._directory.resolve()), str(self._directory))),
+                    f"ansible-inventory -i {self._directory} --host {host} shows the whole message",
+                ) from error
         return found
 
     def with_defaults(self, raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ YAML_SUFFIXES = (".yml", ".yaml", ".json")
 VARIABLE_DIRECTORIES = ("group_vars", "host_vars")
 # What Ansible passes over in an inventory directory (INVENTORY_IGNORE_EXTS of core 2.19).
 IGNORED = re.compile(r"^\.|~$|\.(pyc|pyo|swp|bak|rpm|md|txt|rst|orig|cfg|retry)$")
+TAGS = ("!vault", "!vault-encrypted", "!unsafe")
 SECTIONS = ("hosts", "children", "vars")
 
 Scope = Literal["group", "host"]
@@ -161,6 +162,16 @@ def _compose(file: Path, text_of: Callable[[Path], str], documents: Documents) -
             )
         )
         return None
+    if inside_itself := _loop(node, frozenset()):
+        documents.problems.append(
+            Problem(
+                Place(file, _line(inside_itself)),
+                "this part of the file contains itself",
+                "an alias (*name) stands within the part that its anchor (&name) begins",
+                "write the values out instead",
+            )
+        )
+        return None
     _read_keys(file, node, documents)
     return node
 
@@ -190,7 +201,30 @@ def _unquoted_template(place: Place) -> Problem:
     )
 
 
+def _loop(node: yaml.Node, above: frozenset[int]) -> yaml.Node | None:
+    """A node that is found again below itself."""
+    if not isinstance(node, yaml.CollectionNode):
+        return None
+    if id(node) in above:
+        return node
+    inside = [part for pair in node.value for part in pair] if isinstance(node, yaml.MappingNode) else node.value
+    return next((found for part in inside if (found := _loop(part, above | {id(node)})) is not None), None)
+
+
 def _read_keys(file: Path, node: yaml.Node, documents: Documents) -> None:
+    if not node.tag.startswith("tag:yaml.org,2002:") or node.tag.startswith("tag:yaml.org,2002:python"):
+        if node.tag not in TAGS:
+            tag = node.tag.replace("tag:yaml.org,2002:", "!!")
+            nearest = did_you_mean(tag, TAGS)
+            documents.problems.append(
+                Problem(
+                    Place(file, _line(node)),
+                    f"Ansible does not know the YAML tag {tag}",
+                    f"it knows {', '.join(TAGS)}",
+                    f"did you mean {nearest}?" if nearest else "put quotes around a text that starts with a !",
+                )
+            )
+        return
     if isinstance(node, yaml.SequenceNode):
         for item in node.value:
             _read_keys(file, item, documents)

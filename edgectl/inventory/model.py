@@ -35,7 +35,8 @@ class Host:
     @cached_property
     def variables(self) -> Mapping[str, Any]:
         """The user's variables for this host, templates not evaluated, without role defaults."""
-        return {key: value for key, value in self._raw.items() if key not in _MAGIC}
+        # YAML lets a key be a number; a variable of such a name can be used by nothing.
+        return {key: value for key, value in self._raw.items() if isinstance(key, str) and key not in _MAGIC}
 
     def option(self, name: str, default: object = _MISSING) -> Value:
         """A variable or role option with its templates evaluated.

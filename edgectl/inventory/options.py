@@ -133,7 +133,7 @@ def _wrong_type(wanted: str, value: object) -> str | None:
     fits: dict[str, tuple[bool, str]] = {
         "str": (scalar and not isinstance(value, bool), "text"),
         "path": (isinstance(value, str), "a path"),
-        "int": (scalar and not isinstance(value, bool) and text.lstrip("-").isdigit(), "a whole number"),
+        "int": (scalar and not isinstance(value, bool) and text.lstrip("-").isdecimal(), "a whole number"),
         "float": (scalar and not isinstance(value, bool) and _is_number(text), "a number"),
         "bool": (scalar and text.lower() in TRUTH, "true or false"),
         "list": (isinstance(value, list), "a list"),

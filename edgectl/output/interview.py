@@ -59,7 +59,7 @@ def _add(dialog: Asker, machines: list[Machine], login: str) -> None:
 def _suggestion(machine: Machine, taken: set[str]) -> str:
     """The host part of its DNS name, else the next free node1, node2 ..."""
     first = machine.address.split(".")[0].lower()
-    if DNS_LABEL.fullmatch(first) and not first.isdigit() and first not in taken:
+    if DNS_LABEL.fullmatch(first) and not first.isdecimal() and first not in taken:
         return first
     return next(name for number in range(1, len(taken) + 2) if (name := f"node{number}") not in taken)
 

@@ -53,7 +53,7 @@ def _is_name(text: str) -> bool:
 
 def _is_endpoint(text: str) -> bool:
     host, _, port = text.rpartition(":")
-    return _is_name(host.strip("[]")) and "*" not in host and port.isdigit() and 1 <= int(port) <= 65535
+    return _is_name(host.strip("[]")) and "*" not in host and port.isdecimal() and 1 <= int(port) <= 65535
 
 
 _FORMS = {
@@ -119,7 +119,7 @@ def _misfits(inventory: Inventory, host: Host, option: str, value: object) -> It
     if option.endswith("_port") and not _PORT.fits(text):
         fix = f"leave it out, and it is {default}"
         yield Problem(place, f"{option} is {value}, which is no port", _PORT.allowed, fix, key=option)
-    elif option == "cluster_endpoint_port" and text.isdigit() and int(text) in _TAKEN_PORTS:
+    elif option == "cluster_endpoint_port" and text.isdecimal() and int(text) in _TAKEN_PORTS:
         yield Problem(
             place,
             f"{option} is {value}, which Kubernetes itself uses",

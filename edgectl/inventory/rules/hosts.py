@@ -103,7 +103,7 @@ def _duplicates(inventory: Inventory) -> Iterator[Problem]:
 
 def _bad_port(inventory: Inventory, host: Host) -> Iterator[Problem]:
     port = host.option("ansible_port", None)
-    if port is not None and not (str(port).isdigit() and 1 <= int(port) <= 65535):
+    if port is not None and not (str(port).isdecimal() and 1 <= int(port) <= 65535):
         yield Problem(
             host.place("ansible_port") or inventory.path,
             f"ansible_port is {port!r}, which is no port",

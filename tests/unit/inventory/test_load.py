@@ -133,6 +133,16 @@ def test_nothing_is_printed_while_an_inventory_is_read(inventory_directory, capf
     assert capfd.readouterr() == ("", "")
 
 
+def test_numbers_as_names_of_variables_harm_nobody(inventory_directory):
+    assert 1 not in load(inventory_directory({"group_vars/all.yml": "1: 2\n"})).host("nuc1").variables
+
+
+@pytest.mark.parametrize("option", ["ansible_port", "cluster_endpoint_port", "cluster_pod_prefix"])
+def test_a_digit_that_is_no_number_is_a_problem_and_no_crash(inventory_directory, option):
+    with pytest.raises(EdgectlError, match=option):
+        load(inventory_directory({"group_vars/all.yml": f"{option}: ²\n"}))
+
+
 def test_a_second_look_at_a_broken_inventory_says_as_much_as_the_first(inventory_directory):
     directory = inventory_directory({"more": "a: [b\n"})
     told = []
