@@ -75,7 +75,7 @@ def create(directory: Path, machines: Sequence[Machine], control_plane: str = ""
             f"--host {first}=USER@ADDRESS, or another --control-plane",
         )
     files = {
-        "hosts.yml": _hosts(directory, machines, first),
+        "hosts.yml": _hosts(machines, first),
         "group_vars/all.yml": _variables(machines, cluster_name),
         ".edgectl/hosts.schema.json": json.dumps(schema("hosts"), indent=2) + "\n",
         ".edgectl/vars.schema.json": json.dumps(schema("vars"), indent=2) + "\n",
@@ -111,7 +111,7 @@ def _require_unique(machines: Sequence[Machine]) -> None:
             raise UsageError(f"{times} machines are called {name}", fix="give each a name of its own")
 
 
-def _hosts(directory: Path, machines: Sequence[Machine], control_plane: str) -> str:
+def _hosts(machines: Sequence[Machine], control_plane: str) -> str:
     common = Counter(machine.user for machine in machines).most_common(1)[0][0]
     user = common if all(machine.user for machine in machines) else ""
     groups = {
@@ -120,7 +120,6 @@ def _hosts(directory: Path, machines: Sequence[Machine], control_plane: str) -> 
     }
     return _HOSTS.format(
         modeline=_MODELINE.format(".edgectl/hosts.schema.json"),
-        directory=directory,
         login=f"vars:\n    ansible_user: {_scalar(user)}" if user else "# vars:\n  #   ansible_user: ubuntu",
         **{name: "\n".join(_host(machine, user) for machine in members) for name, members in groups.items()},
     )
@@ -186,7 +185,7 @@ def _write(directory: Path, files: dict[str, str]) -> list[Path]:
 
 _HOSTS = """\
 {modeline}---
-# Your machines. After a change: edgectl validate {directory}, then edgectl bootstrap {directory}
+# Your machines. After a change run `edgectl validate` and `edgectl bootstrap`, each with the name of this directory.
 #
 # A host's name becomes the node's name in Kubernetes: lower-case letters, digits and hyphens.
 cluster:

@@ -54,6 +54,11 @@ def test_what_is_written_is_valid_and_says_what_was_given(directory):
     }
 
 
+def test_no_path_of_this_machine_stands_in_the_files_since_they_are_to_be_committed(directory):
+    for file in create(directory, [NUC1]):
+        assert str(directory.parent) not in file.read_text()
+
+
 def test_another_machine_can_be_the_control_plane(directory):
     create(directory, [NUC1, NUC2], control_plane="nuc2")
     assert [host.name for host in load(directory).control_plane] == ["nuc2"]
