@@ -4,19 +4,35 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import sys
+import textwrap
 
 import typer
 
 from edgectl import __version__
-from edgectl.commands import bootstrap, env, kubeconfig, kubectl, lab, peer, plan, probe, reset
+from edgectl.commands import (
+    bootstrap,
+    config,
+    env,
+    init,
+    kubeconfig,
+    kubectl,
+    lab,
+    peer,
+    plan,
+    probe,
+    reset,
+    schema,
+    validate,
+)
 from edgectl.errors import EdgectlError, Problems
 from edgectl.exitcodes import ExitCode
 
 HELP = """Turn NUCs and Jetson boards into one Kubernetes cluster over WireGuard.
 
-Start with `edgectl lab up` to try it without hardware, or copy the sample inventory and run
-`edgectl bootstrap inventory`.
+Start with `edgectl lab up` to try it without hardware, or with `edgectl init` and `edgectl bootstrap` on your own
+machines.
 """
 
 EPILOG = (
@@ -49,6 +65,8 @@ def _root(
     pass
 
 
+app.command(name="init")(init.init)
+app.command(name="validate")(validate.validate)
 app.command(name="bootstrap")(bootstrap.bootstrap)
 app.command(name="plan")(plan.plan)
 app.command(name="probe")(probe.probe)
@@ -57,10 +75,17 @@ app.command(name="kubeconfig")(kubeconfig.kubeconfig)
 app.add_typer(peer.app, name="peer")
 app.command(name="reset")(reset.reset)
 app.add_typer(lab.app, name="lab")
+app.add_typer(config.app, name="config")
+app.command(name="schema")(schema.schema)
 app.command(name="env")(env.env)
 
 # The list of commands shows whole sentences; left to itself it cuts them at the terminal's edge.
-for _command in (*app.registered_commands, *lab.app.registered_commands):
+for _command in (
+    *app.registered_commands,
+    *lab.app.registered_commands,
+    *peer.app.registered_commands,
+    *config.app.registered_commands,
+):
     _command.short_help = ((_command.callback and _command.callback.__doc__) or "").strip().partition("\n")[0]
 
 
@@ -69,13 +94,25 @@ def show_error(error: EdgectlError) -> None:
     colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
     bold, dim, off = ("\033[1;31m", "\033[2m", "\033[0m") if colour else ("", "", "")
     for problem in error.problems if isinstance(error, Problems) else [error]:
-        print(f"{bold}error:{off} {problem.what}", file=sys.stderr)
+        print(f"{bold}error:{off} {_folded(problem.what)}", file=sys.stderr)
         if problem.why:
-            print(f"  {dim}why:{off} {problem.why}", file=sys.stderr)
+            print(f"  {dim}why:{off} {_folded(problem.why)}", file=sys.stderr)
         if problem.fix:
             print(f"  {dim}fix:{off} {problem.fix}", file=sys.stderr)
         if problem.log:
             print(f"  {dim}log:{off} {problem.log}", file=sys.stderr)
+
+
+def _folded(text: str) -> str:
+    """At a terminal, with line breaks between words. A fix is left as it is: it may be a command to copy."""
+    if not sys.stderr.isatty():
+        return text
+    indent = " " * len("error: ")
+    width = shutil.get_terminal_size().columns
+    return textwrap.fill(
+        text, max(width, 40), initial_indent=indent, subsequent_indent=indent, break_long_words=False,
+        break_on_hyphens=False,
+    ).lstrip()  # fmt: skip
 
 
 def main() -> None:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from edgectl.inventory import Inventory
     from edgectl.output.renderer import Renderer
 
-app = typer.Typer(help="Let your own machines, such as a laptop, into the tunnels.", no_args_is_help=True)
+app = typer.Typer(
+    help="Let your own machines, such as a laptop, into the tunnels.", no_args_is_help=True, rich_markup_mode=None
+)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the peer: lower-case letters, digits, hyphens.")]
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from edgectl import content
-from edgectl.errors import UsageError
 from edgectl.inventory.options import role_defaults
+from edgectl.inventory.problem import Problem
 from edgectl.inventory.vault import Vault
 
 Value: TypeAlias = Any
@@ -40,13 +40,17 @@ class AnsibleSource:
         from ansible.inventory.manager import InventoryManager
         from ansible.parsing.dataloader import DataLoader
         from ansible.parsing.vault import VaultSecretsContext
+        from ansible.utils.display import Display
         from ansible.vars.manager import VariableManager
 
+        self._directory = directory
         self._loader = DataLoader()
         self._loader.set_vault_secrets(vault.secrets)
         # Inline `!vault` values are decrypted through this process-wide context. Its public setter works only once,
         # which is too little for a process that loads two inventories.
         VaultSecretsContext._current = VaultSecretsContext(vault.secrets)
+        # Ansible gives a warning once in a process; here each inventory gets its own.
+        Display()._warns.clear()
         with _captured() as said:
             try:
                 # An absolute path, because Ansible remembers variable directories by the path it was given.
@@ -55,8 +59,9 @@ class AnsibleSource:
                 self._defaults = self._load_defaults()
             except AnsibleError as error:
                 evidence = f"{error}\n{said.getvalue()}".replace(str(directory.resolve()), str(directory))
-                raise UsageError(
-                    f"{directory}: Ansible cannot read this inventory",
+                raise Problem(
+                    directory,
+                    "Ansible cannot read this inventory",
                     _first_lines(evidence),
                     f"ansible-inventory -i {directory} --list shows the whole message",
                 ) from error
@@ -67,18 +72,45 @@ class AnsibleSource:
         return {name: [str(host) for host in group.get_hosts()] for name, group in self._manager.groups.items()}
 
     def groups_of(self, host: str) -> list[str]:
-        """Groups that a host belongs to, the nearest first."""
-        groups = sorted(self._manager.get_host(host).get_groups(), key=lambda group: -group.depth)
-        return [str(group.name) for group in groups]
+        """Groups that a host belongs to, the one whose variables have the last word first."""
+        from ansible.inventory.helpers import sort_groups
+
+        groups = sort_groups(self._manager.get_host(host).get_groups())
+        return [str(group.name) for group in reversed(groups)]
 
     def raw(self, host: str) -> Mapping[str, Any]:
         """The user's variables of a host, templates not evaluated, without role defaults."""
-        found: Mapping[str, Any] = self._variables.get_vars(host=self._manager.get_host(host), use_cache=False)
+        from ansible.errors import AnsibleError
+
+        with _captured():  # group_vars/ and host_vars/ are read only now
+            try:
+                found: Mapping[str, Any] = self._variables.get_vars(host=self._manager.get_host(host), use_cache=False)
+            except AnsibleError as error:
+                raise Problem(
+                    self._directory,
+                    f"Ansible cannot read the variables of {host}",
+                    _first_lines(str(error).replace(str(self._directory.resolve()), str(self._directory))),
+                    f"ansible-inventory -i {self._directory} --host {host} shows the whole message",
+                ) from error
         return found
 
     def with_defaults(self, raw: Mapping[str, Any]) -> dict[str, Any]:
         """A host's variables laid over the defaults of all roles, as in a play that lists those roles."""
         return {**self._defaults, **raw}
+
+    @staticmethod
+    def encrypted(raw: object, value: Value) -> Iterator[str]:
+        """What `!vault` protects within a variable: the decrypted texts at the places of its raw value."""
+        from ansible.parsing.vault import EncryptedString
+
+        if isinstance(raw, EncryptedString):
+            yield str(value)
+        elif isinstance(raw, Mapping) and isinstance(value, Mapping):
+            for key, item in raw.items():
+                yield from AnsibleSource.encrypted(item, value.get(str(key)))
+        elif isinstance(raw, list) and isinstance(value, list):
+            for item, plain in zip(raw, value, strict=True):
+                yield from AnsibleSource.encrypted(item, plain)
 
     def evaluate(self, variables: Mapping[str, Any], name: str) -> Value:
         """The value of a variable with its templates evaluated, in plain Python types. Raises Unresolved."""

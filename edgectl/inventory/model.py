@@ -10,7 +10,8 @@ from typing import Any
 
 from edgectl.errors import UsageError
 from edgectl.inventory.ansible_source import AnsibleSource, Unresolved, Value
-from edgectl.inventory.documents import STATE_FILE, Documents, Place
+from edgectl.inventory.documents import STATE_FILE, Documents, did_you_mean
+from edgectl.inventory.problem import Place
 from edgectl.inventory.state import StateFile
 
 _MISSING = object()
@@ -34,7 +35,8 @@ class Host:
     @cached_property
     def variables(self) -> Mapping[str, Any]:
         """The user's variables for this host, templates not evaluated, without role defaults."""
-        return {key: value for key, value in self._raw.items() if key not in _MAGIC}
+        # YAML lets a key be a number; a variable of such a name can be used by nothing.
+        return {key: value for key, value in self._raw.items() if isinstance(key, str) and key not in _MAGIC}
 
     def option(self, name: str, default: object = _MISSING) -> Value:
         """A variable or role option with its templates evaluated.
@@ -56,6 +58,14 @@ class Host:
     def evaluate(self, name: str) -> Value:
         """Like `option`, but raises Unresolved with Ansible's reason."""
         return self.source.evaluate(self._all_variables, name)
+
+    def has(self, name: str) -> bool:
+        """Whether a variable or role option has any value, a default included."""
+        return name in self._all_variables
+
+    def needs_facts(self, name: str) -> bool:
+        """Whether a variable is computed from what the probe finds on the host."""
+        return "ansible_facts" in str(self._all_variables.get(name))
 
     def place(self, key: str | None = None) -> Place | None:
         """Where this host, or one of its variables, is written down."""
@@ -119,8 +129,12 @@ class Inventory:
         for host in self.hosts:
             if host.name == name:
                 return host
+        names = [host.name for host in self.hosts]
+        nearest = did_you_mean(name, names)
         raise UsageError(
-            f"{name} is no host of {self.path}", f"its hosts: {', '.join(host.name for host in self.hosts)}"
+            f"{name} is no host of {self.path}",
+            f"its hosts: {', '.join(names)}",
+            f"did you mean {nearest}?" if nearest else "",
         )
 
     def option(self, name: str, default: object = _MISSING) -> Value:
@@ -128,6 +142,10 @@ class Inventory:
         if not self.hosts:
             raise UsageError(f"{self.path} has no hosts, so {name} has no value")
         return self.hosts[0].option(name, default)
+
+    def place(self, name: str) -> Place:
+        """Where an option of the whole cluster is written; the directory when it is not."""
+        return (self.hosts[0].place(name) if self.hosts else None) or Place(self.path)
 
     def vars(self, name: str) -> dict[str, Any]:
         """All of the user's variables of a host, evaluated; those that need facts are left out."""

@@ -6,11 +6,12 @@ Shell completion lives on this. What the inventory means, and whether it is righ
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from edgectl.inventory import documents
+from edgectl.inventory.problem import Place
 
 _SECTION = re.compile(r"\[([^:\]]+)(?::(\w+))?\]")
 _RANGE = re.compile(r"\[(\w+):(\w+)(?::(\d+))?\]")
@@ -30,8 +31,8 @@ class Names:
 def read(directory: Path) -> Names:
     """All names that YAML and INI files of an inventory directory hold; a file that is broken gives what it can."""
     found = documents.read(directory, lambda file: file.read_text(encoding="utf-8"))
-    hosts = [host for pattern in found.hosts for host in expand(pattern)]
-    groups = list(found.groups)
+    hosts = [host for pattern in _in_yaml(found.hosts) for host in expand(pattern)]
+    groups = _in_yaml(found.groups)
     for file in documents.ini_files(directory):
         for section, name in _ini_entries(file.read_text(encoding="utf-8").splitlines()):
             if section == "hosts":
@@ -39,6 +40,10 @@ def read(directory: Path) -> Names:
             else:
                 groups.append(name)
     return Names(tuple(dict.fromkeys(hosts)), tuple(dict.fromkeys(groups)))
+
+
+def _in_yaml(names: Mapping[str, Place]) -> list[str]:
+    return [name for name, place in names.items() if place.file.suffix in documents.YAML_SUFFIXES]
 
 
 def expand(pattern: str) -> list[str]:

@@ -15,7 +15,7 @@ from edgectl.inventory.documents import did_you_mean
 
 # libyaml where it is there: the roles' specs are a third of the time that an inventory takes.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_TRUTH = ("yes", "no", "true", "false", "on", "off", "1", "0")
+TRUTH = ("yes", "no", "true", "false", "on", "off", "1", "0")
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,12 @@ def _option(name: str, spec: Mapping[str, Any], role: str) -> Option:
 def _mistakes(option: Option, value: object, name: str) -> Iterator[tuple[str, str]]:
     if value is None and not option.required:
         return
+    if isinstance(value, bool) and (word := _truth_word(option, value)):
+        yield (
+            f"{name} is {value}, because YAML takes a bare {word} for a truth value",
+            f'put it in quotes: `{name}: "{word}"`',
+        )
+        return
     if (wanted := _wrong_type(option.type, value)) is not None:
         yield f"{name} is {_shown(value)}, and must be {wanted}", f"write {_example(option, name)}"
         return
@@ -99,6 +105,12 @@ def _mistakes(option: Option, value: object, name: str) -> Iterator[tuple[str, s
         yield _wrong_choice(option, value, name)
     if option.options and isinstance(value, Mapping):
         yield from _wrong_members(option, value, name)
+
+
+def _truth_word(option: Option, value: bool) -> str | None:
+    """The choice that YAML has turned into a truth value, such as `off`."""
+    words = ("on", "yes", "true") if value else ("off", "no", "false")
+    return next((str(choice) for choice in option.choices if option.type == "str" and choice in words), None)
 
 
 def _wrong_members(option: Option, value: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
@@ -121,9 +133,9 @@ def _wrong_type(wanted: str, value: object) -> str | None:
     fits: dict[str, tuple[bool, str]] = {
         "str": (scalar and not isinstance(value, bool), "text"),
         "path": (isinstance(value, str), "a path"),
-        "int": (scalar and not isinstance(value, bool) and text.lstrip("-").isdigit(), "a whole number"),
+        "int": (scalar and not isinstance(value, bool) and text.lstrip("-").isdecimal(), "a whole number"),
         "float": (scalar and not isinstance(value, bool) and _is_number(text), "a number"),
-        "bool": (scalar and text.lower() in _TRUTH, "true or false"),
+        "bool": (scalar and text.lower() in TRUTH, "true or false"),
         "list": (isinstance(value, list), "a list"),
         "dict": (isinstance(value, Mapping), "a mapping of `key: value` lines"),
     }

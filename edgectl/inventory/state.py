@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from edgectl.errors import UsageError
+from edgectl.inventory.problem import Place, Problem
 
 
 @dataclass(frozen=True)
@@ -72,13 +72,34 @@ def read(file: Path) -> StateFile:
         }
         return StateFile(ClusterState(cluster.get("name"), cluster.get("ca_hash")), hosts, peers)
     except (yaml.YAMLError, AttributeError, TypeError, ValueError) as error:
-        raise UsageError(
-            f"{file}: the state file cannot be read",
+        raise Problem(
+            file,
+            "the state file cannot be read",
             "it has not the form that edgectl writes"
             if isinstance(error, AttributeError)
             else str(error).splitlines()[0],
             f"edgectl alone writes this file; bring back its last version: git checkout -- {file}",
         ) from error
+
+
+def places(file: Path) -> dict[tuple[str, str], Place]:
+    """The line of each thing that is remembered, by host and field. For a file that `read` has accepted."""
+    if not file.exists():
+        return {}
+    document = yaml.compose(file.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+    return {
+        (host, field): Place(file, node.start_mark.line + 1)
+        for host, body in _entries(_entry(_entry(document, "all"), "hosts"))
+        for field, node in _entries(_entry(body, "edgectl_state"))
+    }
+
+
+def _entry(node: yaml.Node | None, name: str) -> yaml.Node | None:
+    return dict(_entries(node)).get(name)
+
+
+def _entries(node: yaml.Node | None) -> list[tuple[str, yaml.Node]]:
+    return [(str(key.value), value) for key, value in node.value] if isinstance(node, yaml.MappingNode) else []
 
 
 def _host(body: object) -> HostState:

@@ -14,6 +14,7 @@ import yaml
 
 from edgectl.errors import UsageError
 from edgectl.inventory.documents import source_files, variable_files
+from edgectl.inventory.problem import Place, Problem
 
 _FILE_HEADER = "$ANSIBLE_VAULT;"
 _INLINE_TAG = "!vault"
@@ -61,22 +62,29 @@ class Vault:
         """
         text = file.read_text(encoding="utf-8")
         if text.startswith(_FILE_HEADER):
-            return self._decrypt(file, text)
+            return self._decrypt(Place(file), text)
         if _INLINE_TAG in text:
             with contextlib.suppress(yaml.YAMLError):  # told where the file is read for its structure
-                for value in _vaulted_values(yaml.compose(text, Loader=yaml.SafeLoader)):
-                    self._decrypt(file, value)
+                for node in _vaulted_values(yaml.compose(text, Loader=yaml.SafeLoader)):
+                    self._decrypt(Place(file, node.start_mark.line + 1), node.value)
         return text
 
-    def _decrypt(self, file: Path, text: str) -> str:
+    @staticmethod
+    def read_plain(file: Path) -> str:
+        """The text of a file without any password: nothing, when the whole file is vaulted."""
+        text = file.read_text(encoding="utf-8")
+        return "" if text.startswith(_FILE_HEADER) else text
+
+    def _decrypt(self, place: Place, text: str) -> str:
         from ansible.errors import AnsibleError
         from ansible.parsing.vault import VaultLib
 
         try:
             plain: bytes = VaultLib(self.secrets).decrypt(text.strip())
         except AnsibleError as error:
-            raise UsageError(
-                f"{file}: the vault password does not open this file",
+            raise Problem(
+                place,
+                f"the vault password does not open this {'value' if place.line else 'file'}",
                 "it was encrypted with another password, or has been damaged",
                 "give the password that it was encrypted with",
             ) from error
@@ -86,6 +94,12 @@ class Vault:
 def vaulted_files(directory: Path) -> list[Path]:
     """Files of the inventory that need the vault password, whole or for single values."""
     return [file for file in _all_files(directory) if _is_vaulted(file)]
+
+
+def is_encrypted(file: Path) -> bool:
+    """Whether the whole file is vaulted."""
+    with file.open("rb") as stream:
+        return stream.read(len(_FILE_HEADER)) == _FILE_HEADER.encode()
 
 
 def require_password(files: list[Path]) -> UsageError:
@@ -98,7 +112,7 @@ def require_password(files: list[Path]) -> UsageError:
     )
 
 
-def _vaulted_values(node: yaml.Node | None) -> Iterator[str]:
+def _vaulted_values(node: yaml.Node | None) -> Iterator[yaml.ScalarNode]:
     if isinstance(node, yaml.MappingNode):
         for _, value in node.value:
             yield from _vaulted_values(value)
@@ -106,7 +120,7 @@ def _vaulted_values(node: yaml.Node | None) -> Iterator[str]:
         for item in node.value:
             yield from _vaulted_values(item)
     elif isinstance(node, yaml.ScalarNode) and node.tag == _INLINE_TAG:
-        yield node.value
+        yield node
 
 
 def _all_files(directory: Path) -> Iterator[Path]:

@@ -47,6 +47,14 @@ class TerminalDialog:
         except (EOFError, KeyboardInterrupt) as error:
             raise Interrupted("no answer, nothing was started") from error
 
+    def answer(self, question: str, default: str = "") -> str:
+        """What the user types, or the default for an empty line."""
+        return self._ask(f"{question} [{default}] " if default else f"{question} ") or default
+
+    def agrees(self, question: str) -> bool:
+        """Yes or no; an empty line is no."""
+        return self._ask(f"{question} [y/N] ").lower() in ("y", "yes")
+
     def typed(self, name: str, what: str) -> None:
         """Go on only when the user types the name."""
         answer = self._ask(f"{what}\nType {name} to go on: ")

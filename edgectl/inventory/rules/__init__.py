@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from edgectl.errors import UsageError
 from edgectl.inventory.model import Inventory
-from edgectl.inventory.rules import hosts, membership, networks, settings
+from edgectl.inventory.problem import Problem
+from edgectl.inventory.rules import forms, hosts, membership, networks, remembered, settings, versions
 
 RULES = (
     membership.problems,
     hosts.problems,
     settings.problems,
+    forms.problems,
+    versions.problems,
     networks.problems,
+    remembered.problems,
 )
 
 
-def check(inventory: Inventory) -> list[UsageError]:
+def check(inventory: Inventory) -> list[Problem]:
     """All problems of an inventory, in the order in which a user should mend them."""
-    found: dict[str, UsageError] = {}
+    found: dict[str, Problem] = {}
+    for problem in inventory.documents.duplicates:
+        found.setdefault(problem.what, problem)
     for rule in RULES:
         for problem in rule(inventory):
             found.setdefault(problem.what, problem)  # one line of a group's variables, met at each of its hosts

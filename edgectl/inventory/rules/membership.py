@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from edgectl.errors import UsageError
 from edgectl.inventory.documents import VARIABLE_DIRECTORIES, did_you_mean, variable_files
 from edgectl.inventory.model import Inventory
+from edgectl.inventory.problem import Problem
 
 OUR_GROUPS = ("cluster", "control_plane", "workers", "hub")
 _SKELETON = "cluster: {children: {control_plane: {hosts: {nuc1: {ansible_host: 192.168.1.11}}}}}"
 
 
-def problems(inventory: Inventory) -> Iterator[UsageError]:
+def problems(inventory: Inventory) -> Iterator[Problem]:
     """A cluster needs one control plane, and each host one place."""
     misspelt = dict(_misspelt_groups(inventory))
     yield from misspelt.values()
@@ -24,7 +24,7 @@ def problems(inventory: Inventory) -> Iterator[UsageError]:
     yield from _orphaned_variable_files(inventory)
 
 
-def _misspelt_groups(inventory: Inventory) -> Iterator[tuple[str, UsageError]]:
+def _misspelt_groups(inventory: Inventory) -> Iterator[tuple[str, Problem]]:
     for group in inventory.groups:
         nearest = did_you_mean(group.replace("-", "_").lower(), OUR_GROUPS)
         missing = nearest and not inventory.groups.get(nearest)
@@ -32,61 +32,67 @@ def _misspelt_groups(inventory: Inventory) -> Iterator[tuple[str, UsageError]]:
             place = inventory.documents.groups.get(group) or inventory.path
             yield (
                 group,
-                UsageError(
-                    f"{place}: group {group} means nothing to edgectl",
+                Problem(
+                    place,
+                    f"group {group} means nothing to edgectl",
                     f"its groups are {', '.join(OUR_GROUPS)}",
                     f"did you mean {nearest}?",
                 ),
             )
 
 
-def _empty(inventory: Inventory) -> UsageError:
+def _empty(inventory: Inventory) -> Problem:
     others = [name for name in inventory.groups if name not in ("all", "ungrouped", *OUR_GROUPS)]
     outside = [name for name in inventory.groups.get("all", ()) if name not in inventory.groups.get("hub", ())]
     if outside:
         evidence = f"hosts outside it: {', '.join(outside)}" + (f" (groups: {', '.join(others)})" if others else "")
     else:
         evidence = "the inventory has no hosts at all"
-    return UsageError(f"{inventory.path}: group cluster has no hosts", evidence, f"start with: {_SKELETON}")
+    return Problem(inventory.path, "group cluster has no hosts", evidence, f"start with: {_SKELETON}")
 
 
-def _control_plane(inventory: Inventory) -> Iterator[UsageError]:
+def _control_plane(inventory: Inventory) -> Iterator[Problem]:
     names = [host.name for host in inventory.control_plane]
     if not names:
-        yield UsageError(
-            f"{inventory.path}: no host is in group control_plane",
+        yield Problem(
+            inventory.documents.groups.get("cluster") or inventory.path,
+            "no host is in group control_plane",
             f"one of {', '.join(inventory.groups['cluster'])} must run the Kubernetes API",
             "put that one under `cluster: children: control_plane: hosts:`",
         )
     elif len(names) > 1:
         place = inventory.documents.groups.get("control_plane") or inventory.path
-        yield UsageError(
-            f"{place}: control_plane has {len(names)} hosts, and this release manages one",
-            f"its hosts: {', '.join(names)}; highly available control planes come with a later release",
+        even = "" if len(names) % 2 else "; an even number survives no more losses than one host less would"
+        yield Problem(
+            place,
+            f"control_plane has {len(names)} hosts, and this release manages one",
+            f"its hosts: {', '.join(names)}; highly available control planes come with a later release{even}",
             f"keep {names[0]} there, and move {', '.join(names[1:])} to workers",
         )
 
 
-def _one_place_each(inventory: Inventory) -> Iterator[UsageError]:
+def _one_place_each(inventory: Inventory) -> Iterator[Problem]:
     placed = {group: set(inventory.groups.get(group, ())) for group in ("control_plane", "workers", "hub")}
     for host in inventory.hosts:
         groups = [group for group, names in placed.items() if host.name in names]
         place = host.place() or inventory.path
         if len(groups) > 1:
-            yield UsageError(
-                f"{place}: {host.name} is in {' and '.join(groups)}",
+            yield Problem(
+                place,
+                f"{host.name} is in {' and '.join(groups)}",
                 "a host has one place: control_plane, workers or hub",
                 f"take it out of {groups[-1]}" if "hub" not in groups else "take it out of hub, or out of the cluster",
             )
         elif not groups:
-            yield UsageError(
-                f"{place}: {host.name} is in cluster, but neither in control_plane nor in workers",
+            yield Problem(
+                place,
+                f"{host.name} is in cluster, but neither in control_plane nor in workers",
                 f"its groups: {', '.join(host.groups)}",
                 f"put {host.name} under `cluster: children: workers: hosts:`",
             )
 
 
-def _orphaned_variable_files(inventory: Inventory) -> Iterator[UsageError]:
+def _orphaned_variable_files(inventory: Inventory) -> Iterator[Problem]:
     known = {"group": set(inventory.groups), "host": set(inventory.groups.get("all", ()))}
     seen = set()
     for file, scope, owner in variable_files(inventory.path):
@@ -96,7 +102,8 @@ def _orphaned_variable_files(inventory: Inventory) -> Iterator[UsageError]:
             continue
         seen.add(owner)
         directory = VARIABLE_DIRECTORIES[0 if scope == "group" else 1]
-        yield UsageError(
-            f"{file}: there is no {scope} {owner}, so Ansible would pass over this file",
+        yield Problem(
+            file,
+            f"there is no {scope} {owner}, so Ansible would pass over this file",
             fix=f"did you mean {directory}/{nearest}?",
         )

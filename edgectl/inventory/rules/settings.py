@@ -1,30 +1,45 @@
-"""Options: known names, right types and choices, and what this release can do with them."""
+"""Options: known names, right types and choices, one value for the whole cluster."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from edgectl import content
-from edgectl.errors import UsageError
 from edgectl.inventory.ansible_source import Unresolved
-from edgectl.inventory.documents import Place, did_you_mean
+from edgectl.inventory.documents import Documents, did_you_mean
 from edgectl.inventory.model import Host, Inventory
 from edgectl.inventory.options import Option, known_options, mistakes, role_prefixes
-from edgectl.inventory.rules.hosts import DNS_LABEL
+from edgectl.inventory.problem import Problem, Where
 
 # Known only once a host has been asked, or enrolled.
 _LATER = ("ansible_facts", "edgectl_state")
 # One value for all hosts: half a cluster with another pod network is no cluster.
 PER_HOST = ("cluster_lan_address",)
-_DOMAIN = re.compile(rf"{DNS_LABEL.pattern}(\.{DNS_LABEL.pattern})+")
+# How Ansible logs in and becomes root (ansible.constants.MAGIC_VARIABLE_MAPPING and the variables of its connection
+# plugin ssh, core 2.19). Others may start with ansible_ too, so only what is nearly one of these is a slip.
+CONNECTION_VARIABLES = (
+    *("ansible_become", "ansible_become_exe", "ansible_become_flags", "ansible_become_method", "ansible_become_pass"),
+    *("ansible_become_password", "ansible_become_user", "ansible_connection", "ansible_host", "ansible_password"),
+    *("ansible_host_key_checking", "ansible_pipelining", "ansible_port", "ansible_private_key", "ansible_remote_tmp"),
+    *("ansible_private_key_file", "ansible_private_key_passphrase", "ansible_python_interpreter"),
+    *("ansible_scp_executable", "ansible_scp_extra_args", "ansible_sftp_executable", "ansible_sftp_extra_args"),
+    *("ansible_shell_executable", "ansible_shell_type", "ansible_ssh_args", "ansible_ssh_common_args"),
+    *("ansible_ssh_executable", "ansible_ssh_extra_args", "ansible_ssh_host", "ansible_ssh_host_key_checking"),
+    *("ansible_ssh_pass", "ansible_ssh_password", "ansible_ssh_pipelining", "ansible_ssh_port", "ansible_sudo_pass"),
+    *("ansible_ssh_private_key", "ansible_ssh_private_key_file", "ansible_ssh_private_key_passphrase"),
+    *("ansible_ssh_retries", "ansible_ssh_timeout", "ansible_ssh_transfer_method", "ansible_ssh_use_tty"),
+    *("ansible_ssh_user", "ansible_timeout", "ansible_user"),
+)
 
 
-def problems(inventory: Inventory) -> Iterator[UsageError]:
+def problems(inventory: Inventory) -> Iterator[Problem]:
     """Every variable with one of our prefixes is an option with a value that fits."""
     options = known_options()
-    yield from _unknown(inventory, options)
+    yield from unknown(inventory.documents)
+    written = {setting.key for setting in inventory.documents.settings}
+    for key in sorted({key for host in inventory.hosts for key in host.variables} - written):
+        yield from _unknown(key, inventory.path)  # from a script or a plugin: no file of ours to point at
     for host in inventory.hosts:
         for name in host.variables:
             if name in options:
@@ -32,131 +47,88 @@ def problems(inventory: Inventory) -> Iterator[UsageError]:
     yield from _differing(inventory, options)
     if inventory.hosts:
         yield from _distribution(inventory)
-        yield from _version(inventory)
-        yield from _names(inventory)
 
 
-def _unknown(inventory: Inventory, options: Mapping[str, Option]) -> Iterator[UsageError]:
-    written = [(setting.key, setting.place) for setting in inventory.documents.settings]
-    elsewhere = {key for host in inventory.hosts for key in host.variables} - {key for key, _ in written}
-    for key, place in [*written, *((key, inventory.path) for key in sorted(elsewhere))]:
-        if key in options:
-            continue
-        prefix = next((prefix for prefix in role_prefixes() if key.startswith(prefix)), None)
-        nearest = did_you_mean(key, options)
-        if prefix is None and (nearest is None or not _same_tail(key, nearest)):
-            continue
-        yield UsageError(
-            f"{place}: there is no option {key}",
-            f"variables that start with {prefix} belong to edgectl" if prefix else "",
-            f"did you mean {nearest}?" if nearest else f"the options are in {_readme(prefix or '')}",
-        )
+def unknown(documents: Documents) -> Iterator[Problem]:
+    """What is written like an option and is none. Needs no Ansible, so that it can be told beside broken YAML."""
+    for setting in documents.settings:
+        yield from _unknown(setting.key, setting.place)
+
+
+def _unknown(key: str, where: Where) -> Iterator[Problem]:
+    options = known_options()
+    if key in options or key in CONNECTION_VARIABLES:
+        return
+    prefix = next((prefix for prefix in role_prefixes() if key.startswith(prefix)), None)
+    nearest = _nearest(key, options)
+    if prefix is not None:
+        why = f"variables that start with {prefix} belong to edgectl"
+        fix = f"did you mean {nearest}?" if nearest else f"the options are in {_readme(prefix)}"
+        yield Problem(where, f"there is no option {key}", why, fix, key=key)
+    elif nearest is not None and _is_slip(key, nearest):
+        yield Problem(where, f"there is no option {key}", fix=f"did you mean {nearest}?", key=key)
+    elif key.startswith("ansible_") and (nearest := did_you_mean(key, CONNECTION_VARIABLES, cutoff=0.88)):
+        yield Problem(where, f"Ansible has no variable {key}", fix=f"did you mean {nearest}?", key=key)
+
+
+def _nearest(key: str, options: Mapping[str, Option]) -> str | None:
+    """The option that a key most likely stands for; one that is written the same but for hyphens and capitals first."""
+    plain = key.replace("-", "_").lower()
+    return plain if plain in options else did_you_mean(key, options)
 
 
 def _readme(prefix: str) -> Path:
     return content.root() / "roles" / prefix.removesuffix("_") / "README.md"
 
 
-def _same_tail(key: str, option: str) -> bool:
-    """A slip in the prefix (`clutser_version`): what follows the first underscore is an option's."""
-    return key.partition("_")[2] == option.partition("_")[2] != ""
+def _is_slip(key: str, option: str) -> bool:
+    """A slip in the prefix (`clutser_version`), or hyphens, capitals, a lost underscore."""
+    squeezed = key.replace("-", "").replace("_", "").lower()
+    return squeezed == option.replace("_", "") or key.partition("_")[2] == option.partition("_")[2] != ""
 
 
-def _misfits(inventory: Inventory, host: Host, option: Option) -> Iterator[UsageError]:
+def _misfits(inventory: Inventory, host: Host, option: Option) -> Iterator[Problem]:
     place = host.place(option.name) or inventory.path
     try:
         value = host.evaluate(option.name)
     except Unresolved as error:
         if not any(word in str(host.variables[option.name]) or word in error.reason for word in _LATER):
-            yield UsageError(
-                f"{place}: {option.name} cannot be evaluated",
+            yield Problem(
+                place,
+                f"{option.name} cannot be evaluated",
                 f"{error.reason} (for {host.name})",
                 "correct the template, or set the variable that it uses",
+                key=option.name,
             )
         return
     for what, fix in mistakes(option, value):
-        yield UsageError(f"{place}: {what}", fix=fix)
-    if option.name.endswith("_port") and str(value).isdigit() and not 1 <= int(value) <= 65535:
-        yield UsageError(
-            f"{place}: {option.name} is {value}, which is no port",
-            "a port is a number from 1 to 65535",
-            f"leave it out, and it is {option.default}",
-        )
+        yield Problem(place, what, fix=fix, key=option.name)
 
 
-def _differing(inventory: Inventory, options: Mapping[str, Option]) -> Iterator[UsageError]:
+def _differing(inventory: Inventory, options: Mapping[str, Option]) -> Iterator[Problem]:
     shared = [name for name, option in options.items() if option.role == "cluster" and name not in PER_HOST]
     for name in shared:
         values = {host.name: host.option(name, None) for host in inventory.hosts}
         first = next(iter(values), None)
         for host, value in values.items():
             if first is not None and value != values[first]:
-                place = _place(inventory, name, host)
-                yield UsageError(
-                    f"{place}: {name} is {value!r} for {host} and {values[first]!r} for {first}",
+                yield Problem(
+                    inventory.host(host).place(name) or inventory.path,
+                    f"{name} is {value!r} for {host} and {values[first]!r} for {first}",
                     "the whole cluster shares this option",
                     "set it once, in group_vars/all.yml",
+                    key=name,
                 )
                 break
 
 
-def _distribution(inventory: Inventory) -> Iterator[UsageError]:
+def _distribution(inventory: Inventory) -> Iterator[Problem]:
     distribution = inventory.option("cluster_distribution", None)
     if distribution in ("k3s", "eks"):
-        yield UsageError(
-            f"{_place(inventory, 'cluster_distribution')}: cluster_distribution {distribution} is not in this "
-            "release yet",
+        yield Problem(
+            inventory.place("cluster_distribution"),
+            f"cluster_distribution {distribution} is not in this release yet",
             "this release has: kubeadm",
             "set cluster_distribution: kubeadm",
+            key="cluster_distribution",
         )
-
-
-def _version(inventory: Inventory) -> Iterator[UsageError]:
-    version = str(inventory.option("cluster_version", None))
-    if version == "None" or re.fullmatch(r"\d+\.\d+\.\d+", version):
-        return
-    without_v = version.lstrip("vV")
-    if re.fullmatch(r"\d+\.\d+\.\d+", without_v):
-        fix = f'did you mean "{without_v}"?'
-    elif re.fullmatch(r"\d+\.\d+", without_v):
-        fix = f'name the patch release too, in quotes: "{without_v}.4"'
-    else:
-        fix = 'for example cluster_version: "1.35.4"'
-    yield UsageError(
-        f"{_place(inventory, 'cluster_version')}: cluster_version is {version!r}",
-        "a Kubernetes release has three numbers, without a v",
-        fix,
-    )
-
-
-def _names(inventory: Inventory) -> Iterator[UsageError]:
-    name = inventory.option("cluster_name", None)
-    if not isinstance(name, str):  # said already
-        return
-    if not DNS_LABEL.fullmatch(name):
-        yield UsageError(
-            f"{_place(inventory, 'cluster_name')}: cluster_name is {name!r}, which cannot be part of a host name",
-            "allowed: lower-case letters, digits and hyphens, at most 63",
-            f"did you mean {re.sub('[^a-z0-9]+', '-', name.lower()).strip('-') or 'edgectl'}?",
-        )
-        return
-    endpoint = inventory.option("cluster_endpoint", None)
-    if not isinstance(endpoint, str):
-        return
-    if endpoint.endswith(".local"):
-        yield UsageError(
-            f"{_place(inventory, 'cluster_endpoint')}: cluster_endpoint {endpoint} ends in .local",
-            "that domain belongs to mDNS: Ubuntu and JetPack would ask the network for it, not /etc/hosts",
-            f"did you mean {endpoint.removesuffix('.local')}.internal?",
-        )
-    elif not _DOMAIN.fullmatch(endpoint) or re.fullmatch(r"[\d.]+", endpoint):
-        yield UsageError(
-            f"{_place(inventory, 'cluster_endpoint')}: cluster_endpoint is {endpoint!r}",
-            "it must be a host name with a domain: it stands in the API's certificate and outlives every address",
-            f"leave it out, and it is api.{name}.internal",
-        )
-
-
-def _place(inventory: Inventory, option: str, host: str | None = None) -> Place | str:
-    owner = inventory.host(host) if host else inventory.hosts[0]
-    return owner.place(option) or str(inventory.path)

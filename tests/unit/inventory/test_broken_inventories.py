@@ -1,7 +1,8 @@
 """Each broken inventory in the test data is refused with exactly the words of its expected.txt.
 
-A new case is a new directory: `inventory` (a directory, a file, or missing, as a user would give it) and
-`expected.txt`. After a change of words: EDGECTL_WRITE_EXPECTED=1 pytest tests/unit/inventory, then read the diff.
+A new case is a new directory: `inventory` (a directory, a file, or missing, as a user would give it), `expected.txt`,
+and `vault-password` where the user gives one. After a change of words: EDGECTL_WRITE_EXPECTED=1 pytest
+tests/unit/inventory, then read the diff.
 """
 
 import os
@@ -12,7 +13,7 @@ import pytest
 from edgectl import content
 from edgectl.errors import EdgectlError, Problems
 from edgectl.exitcodes import ExitCode
-from edgectl.inventory import load
+from edgectl.inventory import Vault, load
 
 CASES = Path(__file__).parents[1] / "data" / "broken-inventories"
 
@@ -29,8 +30,9 @@ def as_text(error: EdgectlError) -> str:
 def test_a_broken_inventory_is_refused_with_every_problem_its_place_and_its_fix(case, monkeypatch):
     monkeypatch.delenv("ANSIBLE_VAULT_PASSWORD_FILE", raising=False)
     monkeypatch.chdir(CASES / case)
+    password = Path("vault-password")
     with pytest.raises(EdgectlError) as refused:
-        load(Path("inventory"))
+        load(Path("inventory"), vault=Vault(password_file=password) if password.exists() else None)
     assert refused.value.code == ExitCode.USAGE
     expected = CASES / case / "expected.txt"
     if os.environ.get("EDGECTL_WRITE_EXPECTED"):
@@ -39,7 +41,7 @@ def test_a_broken_inventory_is_refused_with_every_problem_its_place_and_its_fix(
 
 
 def test_there_is_an_example_of_every_kind_of_mistake():
-    assert len(list(CASES.iterdir())) >= 20
+    assert len(list(CASES.iterdir())) >= 65
 
 
 def test_every_message_is_one_line_and_free_of_tracebacks():

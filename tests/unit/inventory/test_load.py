@@ -101,6 +101,9 @@ def test_a_host_that_is_not_there_is_answered_with_those_that_are(inventory_dire
     with pytest.raises(UsageError) as refused:
         load(inventory_directory()).host("nuc7")
     assert "nuc1, nuc2, orin1" in refused.value.why
+    with pytest.raises(UsageError) as refused:
+        load(inventory_directory()).host("orin")
+    assert refused.value.fix == "did you mean orin1?"
 
 
 def test_hosts_behind_different_jump_hosts_may_share_an_address(inventory_directory):
@@ -128,6 +131,27 @@ def test_nothing_is_printed_while_an_inventory_is_read(inventory_directory, capf
     directory = inventory_directory({"group_vars/all.yml": "my-odd_name: 1\n", "host_vars/nuc1.yml": ""})
     load(directory)
     assert capfd.readouterr() == ("", "")
+
+
+def test_numbers_as_names_of_variables_harm_nobody(inventory_directory):
+    assert 1 not in load(inventory_directory({"group_vars/all.yml": "1: 2\n"})).host("nuc1").variables
+
+
+@pytest.mark.parametrize("option", ["ansible_port", "cluster_endpoint_port", "cluster_pod_prefix"])
+def test_a_digit_that_is_no_number_is_a_problem_and_no_crash(inventory_directory, option):
+    with pytest.raises(EdgectlError, match=option):
+        load(inventory_directory({"group_vars/all.yml": f"{option}: ²\n"}))
+
+
+def test_a_second_look_at_a_broken_inventory_says_as_much_as_the_first(inventory_directory):
+    directory = inventory_directory({"more": "a: [b\n"})
+    told = []
+    for _ in range(2):
+        with pytest.raises(EdgectlError) as refused:
+            load(directory)
+        told.append(refused.value.why)
+    assert "did not find expected ',' or ']'" in told[0]
+    assert told[1] == told[0]
 
 
 def test_ansible_sees_the_same_hosts_and_options(inventory_directory):

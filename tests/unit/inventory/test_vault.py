@@ -2,7 +2,7 @@
 
 import pytest
 
-from edgectl.errors import UsageError
+from edgectl.errors import Problems, UsageError
 from edgectl.inventory import Vault, load, needs_password
 
 PASSWORD = "correct horse"
@@ -42,10 +42,21 @@ def test_a_comment_about_vault_does_not_ask_for_a_password(inventory_directory):
 
 
 def test_without_a_password_nothing_is_read(vaulted):
-    with pytest.raises(UsageError) as refused:
+    with pytest.raises(Problems) as refused:
         load(vaulted)
-    assert "vault.yml" in refused.value.why
-    assert "--vault-password-file" in refused.value.fix
+    (problem,) = refused.value.problems
+    assert "vault.yml" in problem.why
+    assert "--vault-password-file" in problem.fix
+
+
+def test_without_a_password_the_mistakes_in_what_is_not_encrypted_are_told_all_the_same(vaulted):
+    (vaulted / "group_vars" / "workers.yml").write_text("cluster_nmae: a\nwireguard_port: 1\nwireguard_port: 2\n")
+    with pytest.raises(Problems) as refused:
+        load(vaulted)
+    told = [problem.what for problem in refused.value.problems]
+    assert len(told) == 3
+    assert "workers.yml:3: wireguard_port is set twice" in told[1]
+    assert "workers.yml:1: there is no option cluster_nmae" in told[2]
 
 
 def test_a_given_password_opens_files_and_values(vaulted):
@@ -71,18 +82,19 @@ def test_the_password_file_that_ansible_uses_is_used(vaulted, tmp_path, monkeypa
 
 def test_a_wrong_password_names_the_file_and_shows_neither_password(vaulted):
     (vaulted / "group_vars/all/plain.yml").unlink()
-    with pytest.raises(UsageError) as refused:
+    with pytest.raises(Problems) as refused:
         load(vaulted, vault=Vault(password="wrong battery"))
-    assert "vault.yml" in refused.value.what
-    assert "wrong battery" not in f"{refused.value.what}{refused.value.why}{refused.value.fix}"
+    (problem,) = refused.value.problems
+    assert "vault.yml" in problem.what
+    assert "wrong battery" not in f"{problem.what}{problem.why}{problem.fix}"
 
 
 def test_a_wrong_password_for_a_single_value_is_refused_before_any_host_is_contacted(inventory_directory, encrypted):
     inline = "\n".join(f"  {line}" for line in encrypted("hidden").splitlines())
     directory = inventory_directory({"group_vars/all.yml": f"ansible_password: !vault |\n{inline}\n"})
-    with pytest.raises(UsageError) as refused:
+    with pytest.raises(Problems) as refused:
         load(directory, vault=Vault(password="wrong battery"))
-    assert "all.yml" in refused.value.what
+    assert "all.yml:1: " in refused.value.what
 
 
 def test_a_missing_password_file_is_named(vaulted, tmp_path):

@@ -1,0 +1,113 @@
+"""The Kubernetes release: well-formed, one that the roles know, and the same wherever it is named."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+from edgectl import content
+from edgectl.inventory.model import Inventory
+from edgectl.inventory.options import known_options
+from edgectl.inventory.problem import Problem
+
+_RELEASE = re.compile(r"(\d+\.\d+)\.\d+")
+
+
+def problems(inventory: Inventory) -> Iterator[Problem]:
+    """cluster_version is a release of a minor that is known, and repository and artifacts offer that one."""
+    if not inventory.hosts:
+        return
+    value = inventory.option("cluster_version", None)
+    if value is None or isinstance(value, list | dict):  # said already
+        return
+    release = _RELEASE.fullmatch(str(value))
+    if release is None:
+        yield _malformed(inventory, value)
+        return
+    if release[1] not in known_minors():
+        yield _unknown(inventory, str(value))
+    yield from _other_repository(inventory, str(value), release[1])
+    yield from _other_artifacts(inventory, str(value))
+
+
+@cache
+def known_minors() -> tuple[str, ...]:
+    """Minor releases of Kubernetes that the roles know, oldest first: those whose pause image is recorded."""
+    roles = content.root() / "roles"
+    recorded = yaml.safe_load((roles / "containerd" / "vars" / "main.yml").read_text())["__containerd_pause"]
+    return tuple(sorted(recorded, key=lambda minor: [int(number) for number in minor.split(".")]))
+
+
+def _malformed(inventory: Inventory, value: object) -> Problem:
+    default = known_options()["cluster_version"].default
+    text = str(value).lstrip("vV")
+    why = "a Kubernetes release has three numbers, without a v"
+    if isinstance(value, float):
+        why += "; without quotes YAML reads two numbers as one, and 1.30 becomes 1.3"
+    if _RELEASE.fullmatch(text):
+        fix = f'did you mean "{text}"?'
+    elif str(default).startswith(f"{text}."):
+        fix = f'name the patch release too, in quotes: "{default}"'
+    elif re.fullmatch(r"\d+\.\d+", text) and not isinstance(value, float):
+        fix = f'name the patch release too, in quotes: "{text}.0"'
+    else:
+        fix = f'for example cluster_version: "{default}"'
+    return Problem(inventory.place("cluster_version"), f"cluster_version is {value!r}", why, fix, key="cluster_version")
+
+
+def _unknown(inventory: Inventory, version: str) -> Problem:
+    minors = known_minors()
+    return Problem(
+        inventory.place("cluster_version"),
+        f"cluster_version {version} is no release that this edgectl knows",
+        f"it knows Kubernetes {minors[0]} to {minors[-1]}",
+        f'set cluster_version: "{known_options()["cluster_version"].default}"',
+        key="cluster_version",
+    )
+
+
+def _other_repository(inventory: Inventory, version: str, minor: str) -> Iterator[Problem]:
+    for host in inventory.hosts:
+        named = re.search(r"/v(\d+\.\d+)/", str(host.option("kubeadm_repository", "")))
+        if named and named[1] != minor:
+            yield Problem(
+                host.place("kubeadm_repository") or inventory.path,
+                f"kubeadm_repository holds Kubernetes {named[1]}, and cluster_version is {version}",
+                "a repository of Kubernetes' packages holds one minor release",
+                "leave kubeadm_repository out, and it follows cluster_version",
+                key="kubeadm_repository",
+            )
+
+
+def _other_artifacts(inventory: Inventory, version: str) -> Iterator[Problem]:
+    directory = str(inventory.option("cluster_artifacts_dir", None) or "")
+    if not directory.startswith(("/", "~")):  # said already
+        return
+    manifest = Path(directory).expanduser() / "manifest.json"
+    place = inventory.place("cluster_artifacts_dir")
+    try:
+        document = json.loads(manifest.read_text(encoding="utf-8"))
+        kubelets = [file for file in document["files"] if file["name"] == "kubelet"]
+        offered = sorted({str(file["version"]).removeprefix("v") for file in kubelets})
+    except (OSError, ValueError, KeyError, TypeError):
+        yield Problem(
+            place,
+            "cluster_artifacts_dir holds no manifest.json that can be read",
+            f"it is {directory}, on this machine",
+            "name a directory that `edgectl lab build` made, or leave it out to fetch from upstream",
+            key="cluster_artifacts_dir",
+        )
+        return
+    if version not in offered:
+        yield Problem(
+            place,
+            f"cluster_artifacts_dir has no Kubernetes {version}, which cluster_version asks for",
+            f"its manifest.json names {', '.join(offered) or 'no kubelet'}",
+            f'set cluster_version: "{offered[-1]}"' if offered else "",
+            key="cluster_artifacts_dir",
+        )

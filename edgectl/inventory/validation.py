@@ -1,0 +1,31 @@
+"""An inventory's problems as a value, for `edgectl validate`: the same rules as before a bootstrap, nothing raised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgectl.errors import EdgectlError, Problems
+from edgectl.inventory.load import load
+from edgectl.inventory.vault import Vault
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is to be said about an inventory. hosts: their names, when nothing is wrong."""
+
+    inventory: Path
+    hosts: tuple[str, ...] = ()
+    problems: tuple[EdgectlError, ...] = ()
+
+
+def validate(path: Path, find_vault: Callable[[], Vault | None] = Vault.from_environment) -> Verdict:
+    """Check an inventory by the rules that bootstrap applies before it connects. Touches no host."""
+    try:
+        inventory = load(path, vault=find_vault())
+    except Problems as error:
+        return Verdict(path, problems=tuple(error.problems))
+    except EdgectlError as error:
+        return Verdict(path, problems=(error,))
+    return Verdict(path, hosts=tuple(host.name for host in inventory.hosts))
