@@ -142,7 +142,10 @@ def remove(lab_name: str) -> list[str]:
     removed = []
     boxes = [str(entry["Names"][0]) for entry in containers(lab_name)]
     if boxes:
-        podman("rm", "--force", "--time=2", *boxes)
+        # On a busy machine podman loses a race with a container that ends by itself; the second time it is stopped.
+        first = podman("rm", "--force", "--time=2", *boxes, check=False)
+        if first.returncode != 0:
+            podman("rm", "--force", "--ignore", "--time=2", *boxes)
         removed += boxes
     kept = [str(entry["Name"]) for entry in volumes(lab_name)]
     if kept:

@@ -1,6 +1,6 @@
 """Measure evidence: is what a role left on this host still there, and still what it was?
 
-An item says what to look at, and is a mapping whose first key is its kind; its value is what was seen, or None when
+An item says what to look at, and is a mapping in which one key is its kind; its value is what was seen, or None when
 there is nothing. A role's receipt holds items with their values; whoever measures again and gets other values has
 found drift. Standard library only, Python 3.8 upwards, read-only: module `edgectl_receipt` records with it, the probe
 measures again with it.
@@ -53,9 +53,8 @@ def measure(items: Iterable[dict[str, Any]]) -> list[Any]:
     outputs = _Commands(wanted)
     values = []
     for item in wanted:
-        kind = next(iter(item), "")
         try:
-            values.append(_KINDS[kind](item, outputs))
+            values.append(_KINDS[_kind(item)](item, outputs))
         except Exception as error:  # one odd item must not hide the others
             values.append({"error": "{}: {}".format(type(error).__name__, error)})
     return values
@@ -79,8 +78,8 @@ def lacking(items: Iterable[dict[str, Any]], values: Iterable[Any]) -> list[str]
 
 def name(item: dict[str, Any]) -> str:
     """`file /etc/x`, `unit containerd.service`."""
-    kind = next(iter(item), "")
-    return "swap" if kind == "no_swap" else "{} {}".format(kind, item[kind])
+    kind = _kind(item)
+    return "swap" if kind == "no_swap" else "{} {}".format(kind or "unknown item", item.get(kind, item))
 
 
 def receipts(directory: str = RECEIPTS) -> dict[str, dict[str, Any]]:
@@ -126,7 +125,7 @@ class _Commands:
     def __init__(self, items: list[dict[str, Any]]) -> None:
         kinds: dict[str, list[str]] = {}
         for item in items:
-            kind = next(iter(item), "")
+            kind = _kind(item)
             kinds.setdefault(kind, []).append(str(item.get(kind)))
         self._running: dict[str, Any] = {}
         self._outputs: dict[str, str] = {}
@@ -336,6 +335,10 @@ def _show_certificate(context: Any, credentials: str) -> None:
         context.load_cert_chain("/proc/self/fd/{}".format(memory))
     finally:
         os.close(memory)
+
+
+def _kind(item: dict[str, Any]) -> str:
+    return next((key for key in item if key in _KINDS), "")
 
 
 def _is_sound(item: dict[str, Any], value: Any) -> bool:

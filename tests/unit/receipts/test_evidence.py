@@ -20,7 +20,9 @@ def evidence() -> ModuleType:
 
 
 def recorded(evidence: ModuleType, *items: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"item": item, "value": value} for item, value in zip(items, evidence.measure(items), strict=True)]
+    record = [{"item": item, "value": value} for item, value in zip(items, evidence.measure(items), strict=True)]
+    read_again: list[dict[str, Any]] = json.loads(json.dumps(record, sort_keys=True))
+    return read_again
 
 
 def drift(evidence: ModuleType, record: list[dict[str, Any]]) -> list[str]:

@@ -118,7 +118,7 @@ def test_the_api_answers_through_the_tunnel_under_the_endpoints_name(
 def test_a_tunnel_to_what_is_not_the_api_is_not_opened(
     sshd: Server, known_hosts: Path, echo: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("edgectl.ssh.forward._READY_TIMEOUT", 1.0)
+    monkeypatch.setattr("edgectl.ssh.forward._READY_TIMEOUT", 4.0)
     monkeypatch.setattr(api_server, "PORT", echo)
     administrator = Administrator("attic", pki.authority().data, {}, "api.attic.internal", sshd.trusted(known_hosts))
     with pytest.raises(UnreachableError, match="no port could be forwarded") as refused, tunnel(administrator):
