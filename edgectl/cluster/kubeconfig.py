@@ -59,8 +59,8 @@ class Administrator:
 
 
 def fetch(inventory: Inventory, login: Login) -> Administrator:
-    """Read the administrator's kubeconfig on the first control plane."""
-    target = remote.control_planes(inventory)[0]
+    """Read the administrator's kubeconfig on the first control plane that answers."""
+    target = remote.control_plane(inventory)
     distribution = str(inventory.option("cluster_distribution", "kubeadm"))
     path = KUBECONFIGS.get(distribution, KUBECONFIGS["kubeadm"])
     answer = remote.run_as_root(inventory, [target], f"cat {shlex.quote(path)}", login)[target.name]

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from edgectl.cluster.remote import control_planes
+from edgectl.cluster.remote import control_plane
 from edgectl.errors import UnreachableError
 from edgectl.inventory import Inventory
 from edgectl.ssh import openssh, secrets
@@ -74,5 +74,4 @@ def _feed(ssh: list[str], first: str) -> int:
 
 
 def _control_plane(inventory: Inventory) -> Target:
-    first = control_planes(inventory)[0]
-    return secrets.with_password([first], secrets.find_become_password())[0]
+    return secrets.with_password([control_plane(inventory)], secrets.find_become_password())[0]

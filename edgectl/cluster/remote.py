@@ -44,6 +44,15 @@ def control_planes(inventory: Inventory) -> list[Target]:
     return [target for target in of_inventory(inventory) if target.name in names]
 
 
+def control_plane(inventory: Inventory) -> Target:
+    """The first of them that answers; the first of all where none does, so that the reason can be told of it."""
+    wanted = control_planes(inventory)
+    if len(wanted) == 1:
+        return wanted[0]
+    answers = run_everywhere(wanted, "true", connect_timeout=3)
+    return next((target for target in wanted if answers[target.name].trouble is None), wanted[0])
+
+
 def run_as_root(
     inventory: Inventory, targets: Sequence[Target], command: str, login: Login, *, timeout: float = 30
 ) -> dict[str, Result]:

@@ -184,7 +184,8 @@ def _unreachable(target: Target, reason: str, what: str = "") -> UnreachableErro
 
 def _require_control_plane(inventory: Inventory, left_out: Mapping[str, str], targets: Sequence[Target]) -> None:
     needed = {host.name for host in inventory.control_plane}
-    if not needed & set(left_out):
+    # A cluster that stands needs one of them; one that is to be made begins with all.
+    if not needed & set(left_out) or (inventory.state.cluster.ca_hash and needed - set(left_out)):
         return
     lost = [target for target in targets if target.name in left_out]
     raise Problems(

@@ -35,8 +35,23 @@ def node_summary(node: dict[str, Any], hostvars: Mapping[str, Any]) -> dict[str,
     }
 
 
+def control_planes(names: list[str], hostvars: Mapping[str, Any]) -> list[str]:
+    """Those that run the API: in this run by their facts, else by the state file, which knows of a cluster or not."""
+    return [name for name in names if _runs_the_api(hostvars[name])]
+
+
+def _runs_the_api(variables: Mapping[str, Any]) -> bool:
+    if variables.get("__kubeadm_new_ca_hash"):
+        return True  # made or joined in this very run
+    facts = (variables.get("ansible_facts") or {}).get("edgectl")
+    if not facts:
+        return bool((variables.get("edgectl_state_cluster") or {}).get("ca_hash"))
+    found = facts["kubernetes"]
+    return found["role"] == "control_plane" and found["made_by_edgectl"] and found["phase"] == "joined"
+
+
 class FilterModule:
     """Makes the filters known to Ansible."""
 
     def filters(self) -> dict[str, Any]:
-        return {"edgectl_node_summary": node_summary}
+        return {"edgectl_node_summary": node_summary, "edgectl_control_planes": control_planes}

@@ -13,7 +13,7 @@ _SKELETON = "cluster: {children: {control_plane: {hosts: {nuc1: {ansible_host: 1
 
 
 def problems(inventory: Inventory) -> Iterator[Problem]:
-    """A cluster needs one control plane, and each host one place."""
+    """A cluster needs an odd number of control planes, and each host one place."""
     misspelt = dict(_misspelt_groups(inventory))
     yield from misspelt.values()
     if not inventory.groups.get("cluster"):
@@ -60,14 +60,14 @@ def _control_plane(inventory: Inventory) -> Iterator[Problem]:
             f"one of {', '.join(inventory.groups['cluster'])} must run the Kubernetes API",
             "put that one under `cluster: children: control_plane: hosts:`",
         )
-    elif len(names) > 1:
+    elif len(names) % 2 == 0:
         place = inventory.documents.groups.get("control_plane") or inventory.path
-        even = "" if len(names) % 2 else "; an even number survives no more losses than one host less would"
         yield Problem(
             place,
-            f"control_plane has {len(names)} hosts, and this release manages one",
-            f"its hosts: {', '.join(names)}; highly available control planes come with a later release{even}",
-            f"keep {names[0]} there, and move {', '.join(names[1:])} to workers",
+            f"control_plane has {len(names)} hosts, an even number",
+            f"its hosts: {', '.join(names)}; etcd goes on as long as more than half of its members live, so"
+            f" {len(names)} survive no more losses than {len(names) - 1} would, and have one more to lose",
+            f"move {names[-1]} to workers, or add a host to control_plane",
         )
 
 
