@@ -38,7 +38,11 @@ INVENTORY: dict[str, Any] = {
                         "hosts": {
                             "nuc1": {
                                 "ansible_host": "192.0.2.11",
-                                "edgectl_state": {"wireguard_address": "10.200.0.1", "pod_cidr": "10.244.0.0/24"},
+                                "edgectl_state": {
+                                    "lan_address": "192.0.2.11",
+                                    "wireguard_address": "10.200.0.1",
+                                    "pod_cidr": "10.244.0.0/24",
+                                },
                             }
                         }
                     },
@@ -46,7 +50,11 @@ INVENTORY: dict[str, Any] = {
                         "hosts": {
                             "nuc2": {
                                 "ansible_host": "192.0.2.12",
-                                "edgectl_state": {"wireguard_address": "10.200.0.2", "pod_cidr": "10.244.1.0/24"},
+                                "edgectl_state": {
+                                    "lan_address": "192.0.2.12",
+                                    "wireguard_address": "10.200.0.2",
+                                    "pod_cidr": "10.244.1.0/24",
+                                },
                             }
                         }
                     },
