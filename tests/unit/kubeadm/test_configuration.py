@@ -126,6 +126,13 @@ def test_what_can_change_later_is_not_frozen_into_the_cluster(rendered: Rendered
     assert set(shared) == {"apiVersion", "kind", "cgroupDriver", "failSwapOn", "failCgroupV1"}
 
 
+def test_only_a_control_plane_gets_the_key_of_the_shared_certificates(rendered: Rendered) -> None:
+    join = {host: yaml.safe_load(rendered[host]["join.yml.j2"]) for host in ("nuc1", "nuc2")}
+    assert join["nuc1"]["controlPlane"]["certificateKey"] == "abc123"
+    assert join["nuc1"]["controlPlane"]["localAPIEndpoint"]["advertiseAddress"] == "10.200.0.1"
+    assert "controlPlane" not in join["nuc2"]
+
+
 def test_worker_joins_by_a_token_and_the_hash_of_the_ca(rendered: Rendered) -> None:
     join = documents(rendered["nuc2"]["join.yml.j2"])["JoinConfiguration"]
     assert join["discovery"]["bootstrapToken"] == {
