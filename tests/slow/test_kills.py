@@ -1,6 +1,6 @@
 """Runs killed at any moment: the next one goes on, and ends where an undisturbed one ends.
 
-EDGECTL_KILLS says how many (5; `make torture` 20), EDGECTL_SEED which moments. What runs on the host when edgectl and
+EDGECTL_KILLS says how many (20), EDGECTL_SEED which moments. What runs on the host when edgectl and
 Ansible are killed goes on there: apt, kubeadm, an import of images, a restart.
 """
 
@@ -18,7 +18,7 @@ from edgectl.lab.podman import podman
 from tests.e2e import machine
 from tests.e2e.cluster import EDGECTL, Cluster, edgectl, wait_for
 
-KILLS = int(os.environ.get("EDGECTL_KILLS", "5"))
+KILLS = int(os.environ.get("EDGECTL_KILLS", "20"))
 SEED = int(os.environ.get("EDGECTL_SEED", "7"))
 NODE = "orin1"
 # A host that starts anew gets new keys and certificates.
