@@ -40,6 +40,14 @@ def echo() -> Iterator[int]:
         listener.shutdown(socket.SHUT_RDWR)
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C as at a terminal: what a shell starts in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def greeting(port: int) -> bytes:
     with socket.create_connection(("127.0.0.1", port), timeout=5) as sock:
         return sock.recv(100)
@@ -83,7 +91,9 @@ def test_a_host_whose_key_is_not_known_carries_nothing(sshd: Server, known_hosts
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_is_held_until_somebody_ends_it(sshd: Server, known_hosts: Path, echo: int, number: signal.Signals) -> None:
+def test_it_is_held_until_somebody_ends_it(
+    sshd: Server, known_hosts: Path, echo: int, number: signal.Signals, ctrl_c: None
+) -> None:
     with forward(sshd.trusted(known_hosts), echo) as opened:
         timer = threading.Timer(0.5, os.kill, (os.getpid(), number))
         timer.start()
