@@ -122,7 +122,7 @@ def is_enrolled(document, variables, options) -> bool:
         and _inside(known.get("pod_cidr"), options.get("cluster_pod_cidr"))
         and known.get("machine_id") == document["identity"]["machine_id"]
         and known.get("lan_address") == options.get("cluster_lan_address")
-        and known.get("ssh_host_keys") == keys
+        and sorted(known.get("ssh_host_keys") or []) == keys
         and (
             not options.get("cluster_wireguard")
             or (
