@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -101,6 +102,9 @@ def main() -> None:
     if asked["state"] == "absent":
         if os.path.exists(path):
             os.unlink(path)
+        for directory in (asked["directory"], os.path.dirname(asked["directory"])):
+            with contextlib.suppress(OSError):  # somebody else's receipts, or anything else, is still there
+                os.rmdir(directory)
         module.exit_json(changed=False)
     if asked["state"] == "stamped":
         found = read_receipts(asked["directory"])
