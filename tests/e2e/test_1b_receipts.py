@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 
+import yaml
+
 from tests.e2e.cluster import Cluster, edgectl, wait_for
 
 NODES = ("nuc1", "nuc2", "orin1")
@@ -43,7 +45,9 @@ def test_nothing_to_do_is_proved_without_ansible(cluster: Cluster) -> None:
 def test_each_drift_is_seen_and_mended_by_the_role_whose_work_it_was(cluster: Cluster) -> None:
     cluster.ssh("nuc1", "iptables -F && iptables -t nat -F && echo '# mine' >> /etc/sysctl.d/90-edgectl.conf")
     cluster.ssh("nuc2", "systemctl disable kubelet && chmod 0644 /etc/wireguard/wg0.key")
-    cluster.ssh("orin1", "dpkg --remove --force-depends containernetworking-plugins && sysctl -qw net.ipv4.ip_forward=0")
+    cluster.ssh(
+        "orin1", "dpkg --remove --force-depends containernetworking-plugins && sysctl -qw net.ipv4.ip_forward=0"
+    )
     assert bootstrap_and_see_which_roles_ran(cluster) == {
         ("nuc1", "pod_network"),
         ("nuc1", "machine"),
@@ -92,9 +96,10 @@ def test_a_comment_in_the_inventory_costs_one_run_of_ansible_and_changes_nothing
 
 def test_a_plan_of_a_changed_option_names_its_restart_and_changes_nothing(cluster: Cluster) -> None:
     before = receipts(cluster)
-    plan = edgectl(
-        "plan", str(cluster.inventory), "--plain", "-e", '{"kubeadm_kubelet_config": {"maxPods": 77}}', check=False
-    )
+    # -e lays a whole option over the inventory's: what the lab needs of it has to be said again.
+    options = yaml.safe_load((cluster.inventory / "group_vars" / "all.yml").read_text())
+    changed = {"kubeadm_kubelet_config": {**options["kubeadm_kubelet_config"], "maxPods": 77}}
+    plan = edgectl("plan", str(cluster.inventory), "--plain", "-e", json.dumps(changed), check=False)
     assert plan.returncode == 3, plan.stdout + plan.stderr
     assert "maxPods: 77" in plan.stdout
     assert "Would restart kubelet on" in plan.stdout

@@ -1,0 +1,54 @@
+"""`edgectl plan`: what would be changed, with diffs and restarts, and nothing of it done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from .conftest import Answer
+
+Edgectl = Callable[..., Answer]
+Write = Callable[[str], None]
+
+PLAY = """
+- name: Runtime
+  hosts: cluster
+  gather_facts: false
+  tasks:
+    - name: Configuration
+      ansible.builtin.copy:
+        content: "runc = true\\n"
+        dest: "{file}"
+        mode: "0644"
+      when: inventory_hostname == 'orin1'
+      notify: Restart containerd
+  handlers:
+    - name: Restart containerd
+      ansible.builtin.command: "false"
+"""
+
+
+def test_a_plan_shows_the_diff_and_the_restart_and_leaves_the_file_alone(
+    edgectl: Edgectl, inventory: Path, playbook: Write, tmp_path: Path
+) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("runc = false\n")
+    playbook(PLAY.replace("{file}", str(file)))
+    answer = edgectl("plan", inventory)
+    assert answer.code == 3
+    assert "Runtime\n  orin1: Configuration\n" in answer.out
+    assert "-runc = false" in answer.out
+    assert "+runc = true" in answer.out
+    assert "Would restart containerd on orin1" in answer.out
+    assert f"To make them: edgectl bootstrap {inventory}" in answer.out
+    assert file.read_text() == "runc = false\n"
+
+
+def test_a_plan_of_nothing_ends_with_zero(edgectl: Edgectl, inventory: Path, playbook: Write, tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("runc = true\n")
+    file.chmod(0o644)
+    playbook(PLAY.replace("{file}", str(file)))
+    answer = edgectl("plan", inventory)
+    assert answer.code == 0
+    assert "Nothing would be changed on" in answer.out
