@@ -16,9 +16,7 @@ sys.path.insert(0, str(CONTENT / "plugins" / "lookup"))
 sys.path.insert(0, str(CONTENT / "plugins" / "module_utils"))
 
 from edgectl_checks import OPTIONS, Finding, run_checks  # noqa: E402
-from edgectl_due import receipts_count_for_nothing  # noqa: E402
-
-ROLES_WITH_OPTIONS = ("cluster", "machine", "wireguard", "containerd", "kubeadm")
+from edgectl_due import receipts_count_for_nothing, role_defaults  # noqa: E402
 
 
 class ActionModule(ActionBase):
@@ -65,11 +63,7 @@ class ActionModule(ActionBase):
 
         `hostvars` alone has no defaults of roles, so they are read from where the roles are.
         """
-        defaults = {}
-        for role in ROLES_WITH_OPTIONS:
-            path = CONTENT / "roles" / role / "defaults" / "main.yml"
-            if path.is_file():
-                defaults.update(self._loader.load_from_file(str(path), trusted_as_template=True) or {})
+        defaults = role_defaults(self._loader)
         options = {}
         for name, of_host in variables.items():
             known = {**defaults, **of_host}

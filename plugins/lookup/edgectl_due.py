@@ -69,7 +69,7 @@ def receipts_count_for_nothing(variables) -> bool:
 
 def inputs_digest(role, variables, loader) -> str:
     """The digest of a role's inputs, from a host's variables as a plugin gets them."""
-    laid_out = {**_defaults(loader), **_vars(role, loader), **variables}
+    laid_out = {**role_defaults(loader), **_vars(role, loader), **variables}
     templar = Templar(loader=loader, variables=laid_out)
     options = {name: templar.template(laid_out[name]) for name in options_used(role) if name in laid_out}
     values = {name: templar.template(trust_as_template(text)) for name, text in declared(role).items()}
@@ -80,7 +80,8 @@ def inputs_digest(role, variables, loader) -> str:
 _CACHE: dict = {}
 
 
-def _defaults(loader) -> dict:
+def role_defaults(loader) -> dict:
+    """The defaults of all roles, which no host's variables hold by themselves."""
     if "" not in _CACHE:
         files = sorted((CONTENT / "roles").glob("*/defaults/main.yml"))
         _CACHE[""] = {name: value for file in files for name, value in _load(file, loader).items()}
