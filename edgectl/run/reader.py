@@ -73,7 +73,7 @@ class EventReader:
                 if note := _note(data, done.status):
                     yield Noted(now, done.host, self._redact(note))
             case "playbook_on_notify":
-                yield Notified(now, str(data.get("host", "")), str(data.get("handler", "")))
+                yield Notified(now, str(data.get("host", "")), _handler(data))
             case "playbook_on_stats":
                 yield from self._close_phase(now)
                 yield Tally(now, _tally(data))
@@ -239,6 +239,12 @@ def _tally(data: Mapping[str, Any]) -> dict[str, dict[str, int]]:
 def _task(data: Mapping[str, Any]) -> str:
     # `name` has the role in front ("wireguard : Keep the key"), which we show apart.
     return str(data.get("task") or data.get("name") or "")
+
+
+def _handler(data: Mapping[str, Any]) -> str:
+    # A role's handler comes as "wireguard : Restart the watch", without a key for the role.
+    name = str(data.get("handler", ""))
+    return name.partition(" : ")[2] or name
 
 
 def _action(data: Mapping[str, Any]) -> str:
