@@ -91,13 +91,15 @@ class Cluster:
     def bootstrap(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         return edgectl("bootstrap", str(self.inventory), "--yes", "--plain", *arguments, check=check)
 
-    def playbook(self, name: str, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    def playbook(
+        self, name: str, *arguments: str, check: bool = True, env: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
         """The same without the CLI, from a directory that is not the checkout."""
         return run(
             [ANSIBLE_PLAYBOOK, "-i", str(self.inventory), str(ROOT / "playbooks" / f"{name}.yml"), *arguments],
             check=check,
             timeout=1200,
-            env={"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
+            env={"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1", **(env or {})},
         )
 
     def ready(self) -> dict[str, str]:
