@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import time
 from pathlib import Path
 
-from tests.e2e.cluster import EDGECTL, edgectl, lab_status
+from tests.e2e.cluster import EDGECTL, Cluster, edgectl, lab_status
 
 LAB = "bench"
 
@@ -14,6 +15,12 @@ LAB = "bench"
 def seconds(command: list[str]) -> float:
     started = time.monotonic()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT, timeout=1800)
+    return time.monotonic() - started
+
+
+def plain_ansible(inventory: str) -> float:
+    started = time.monotonic()
+    Cluster(LAB, Path(inventory)).playbook("bootstrap")
     return time.monotonic() - started
 
 
@@ -28,16 +35,20 @@ def test_bootstrap_of_three_machines_beside_the_same_steps_by_a_bare_shell_scrip
     try:
         inventory = fresh_lab()
         first = seconds([EDGECTL, "bootstrap", inventory, "--yes"])
-        again = min(seconds([EDGECTL, "bootstrap", inventory, "--yes"]) for _ in range(2))
+        again = min(seconds([EDGECTL, "bootstrap", inventory, "--yes"]) for _ in range(5))
+        by_ansible = min(plain_ansible(inventory) for _ in range(3))
         fresh_lab()
         by_hand = seconds([str(Path(__file__).parent / "by_hand.sh"), LAB])
     finally:
         edgectl("lab", "down", "--name", LAB)
     print(f"\nbootstrap {first:.0f} s, bare shell script {by_hand:.0f} s, ratio {first / by_hand:.2f}")
-    print(f"bootstrap with nothing to do {again:.1f} s")
+    print(f"with nothing to do: edgectl bootstrap {again:.2f} s, ansible-playbook {by_ansible:.1f} s")
 
 
 def test_time_until_help_is_on_the_screen() -> None:
-    bare = min(seconds(["python3", "-c", "pass"]) for _ in range(5))
+    python = [sys.executable, "-c"]
+    alone = min(seconds([*python, "pass"]) for _ in range(5))
+    typer = min(seconds([*python, "import typer"]) for _ in range(5))
     help_screen = min(seconds([EDGECTL, "--help"]) for _ in range(5))
-    print(f"\nedgectl --help {help_screen:.2f} s, Python alone {bare:.2f} s")
+    print(f"\nedgectl --help {help_screen:.2f} s, `import typer` {typer:.2f} s, ratio {help_screen / typer:.1f}")
+    print(f"Python alone {alone:.2f} s")
