@@ -45,7 +45,7 @@ e2e: setup ## the promises of the README, on the lab
 	@pytest tests/e2e -v -rs
 
 torture: setup ## slow: runs killed at random moments, control planes lost; not part of `make test`
-	@pytest tests/slow -v -s
+	@EDGECTL_KILLS=20 pytest tests/e2e/test_4c_kills.py tests/slow -v -s
 
 bench: setup ## figures, not tests
 	@pytest tests/bench -s -p no:cacheprovider

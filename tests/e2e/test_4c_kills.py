@@ -1,16 +1,19 @@
 """Runs killed at any moment: the next one goes on, and ends where an undisturbed one ends.
 
-EDGECTL_KILLS says how many (20), EDGECTL_SEED which moments. What runs on the host when edgectl and
-Ansible are killed goes on there: apt, kubeadm, an import of images, a restart.
+EDGECTL_KILLS says how many (5; `make torture` has 20), EDGECTL_SEED at which moments. edgectl and Ansible are killed
+with SIGKILL; what they started on the host goes on there: apt, kubeadm, an import of images, a restart.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
+import re
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from edgectl.lab import record
@@ -18,69 +21,106 @@ from edgectl.lab.podman import podman
 from tests.e2e import machine
 from tests.e2e.cluster import EDGECTL, Cluster, edgectl, wait_for
 
-KILLS = int(os.environ.get("EDGECTL_KILLS", "20"))
+KILLS = int(os.environ.get("EDGECTL_KILLS", "5"))
 SEED = int(os.environ.get("EDGECTL_SEED", "7"))
 NODE = "orin1"
-# A host that starts anew gets new keys and certificates.
-NEW_EACH_TIME = ("/etc/kubernetes/", "/etc/wireguard/wg0")
+# What is running on the host, as its command line tells, when a run is killed; in the order of a bootstrap.
+MOMENTS = (
+    r"apt-get .*install",
+    r"systemctl restart containerd",
+    r"systemctl \w+ wg-quick@wg0",
+    r"ctr .*import",
+    r"kubeadm join",
+)
+# A host that joins anew gets a new key and new certificates.
+NEW_EACH_TIME = ("/etc/kubernetes/", "/etc/wireguard/")
 
 
-def descendants(pid: int) -> list[int]:
-    children: dict[int, list[int]] = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
+def processes() -> Iterator[tuple[int, int, str, str]]:
+    """Of everything that runs here: its id, its parent's, its pid namespace and its command line."""
+    for place in Path("/proc").glob("[0-9]*"):
         try:
-            fields = status.read_text().rpartition(")")[2].split()
+            parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
+            command = (place / "cmdline").read_text().replace("\0", " ")
+            yield int(place.name), parent, str((place / "ns" / "pid").readlink()), command
         except OSError:
             continue
-        children.setdefault(int(fields[1]), []).append(int(status.parent.name))
-    found, todo = [], [pid]
-    while todo:
-        one = todo.pop()
-        found.append(one)
-        todo += children.get(one, [])
+
+
+def with_descendants(process: int) -> list[int]:
+    children: dict[int, list[int]] = {}
+    for one, parent, _, _ in processes():
+        children.setdefault(parent, []).append(one)
+    found = [process]
+    for one in found:
+        found += children.get(one, [])
     return found
 
 
-def killed_run(cluster: Cluster, seconds: float) -> str:
-    """A bootstrap that is ended with SIGKILL, Ansible included, after some seconds; the last line it printed."""
-    command = [EDGECTL, "bootstrap", str(cluster.inventory), "--limit", NODE, "--yes", "--plain"]
+def is_running(namespace: str, pattern: str) -> bool:
+    return any(place == namespace and re.search(pattern, command) for _, _, place, command in processes())
+
+
+def killed_run(cluster: Cluster, moment: str, later: float) -> str:
+    """A bootstrap killed some seconds after `moment` began to run on the node; what it was at."""
+    init = podman("inspect", "--format", "{{.State.Pid}}", record.require(cluster.lab).container(NODE)).stdout.strip()
+    namespace = str(Path(f"/proc/{init}/ns/pid").readlink())
     process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd="/"
+        [EDGECTL, "bootstrap", str(cluster.inventory), "--limit", NODE, "--yes", "--plain"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd="/",
     )
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        for pid in descendants(process.pid):
-            os.kill(pid, signal.SIGKILL)
-    assert process.stdout is not None
-    return (process.stdout.read().strip().splitlines() or ["nothing"])[-1]
+    while process.poll() is None and not is_running(namespace, moment):
+        time.sleep(0.02)
+    time.sleep(later)
+    ended = process.poll() is not None
+    for one in [] if ended else with_descendants(process.pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(one, signal.SIGKILL)
+    output = process.communicate()[0]
+    assert not ended, f"the run ended before `{moment}`, or within {later:.1f} s of it:\n{output[-3000:]}"
+    return (output.strip().splitlines() or ["the start"])[-1].strip()
 
 
 def system(cluster: Cluster) -> dict[str, object]:
+    """What of the node must be the same after every bootstrap."""
     state = machine.node_state(cluster, NODE)
     files = {path: digest for path, digest in state.files.items() if not path.startswith(NEW_EACH_TIME)}
-    return {"files": files, "units": state.units, "packages": state.packages, "firewall": state.firewall}
+    chains = sorted(line for line in state.firewall.splitlines() if "EDGECTL" in line)
+    return {"files": files, "units": state.units, "packages": state.packages, "firewall": chains}
+
+
+def rounds(chance: random.Random) -> Iterator[list[str]]:
+    """KILLS moments, in rounds of one to three; within a round in the order of a bootstrap."""
+    left = KILLS
+    while left:
+        size = min(left, chance.randint(1, 3))
+        yield sorted(chance.sample(MOMENTS, size), key=MOMENTS.index)
+        left -= size
 
 
 def test_runs_killed_at_random_moments_end_where_an_undisturbed_one_does(cluster: Cluster) -> None:
-    wait_for("a quiet cluster", lambda: NODE in cluster.ready(), 120)
+    edgectl("reset", str(cluster.inventory), "--limit", NODE, "--yes")
+    cluster.bootstrap("--limit", NODE)
+    wait_for("the node to be Ready", lambda: NODE in cluster.ready(), 120)
     undisturbed = system(cluster)
     chance = random.Random(SEED)  # noqa: S311 - moments, not secrets
     print(f"seed {SEED}, {KILLS} kills")
-    for number in range(KILLS):
-        if number % 5 == 0:
-            edgectl("reset", str(cluster.inventory), "--limit", NODE, "--yes")
-        seconds = chance.uniform(4, 40)
-        last = killed_run(cluster, seconds)
-        print(f"{number + 1}: killed after {seconds:.1f} s, at: {last}")
-        if chance.random() < 0.2:
-            podman("kill", record.require(cluster.lab).container(NODE))
-            time.sleep(1)
-            edgectl("lab", "start", NODE, "--name", cluster.lab)
-            print("   and the machine lost power")
-        if number % 5 == 4 or number == KILLS - 1:
-            cluster.bootstrap("--limit", NODE)
-            wait_for("the node to be Ready", lambda: NODE in cluster.ready(), 120)
-            after = system(cluster)
-            for part, wanted in undisturbed.items():
-                assert after[part] == wanted, part
+    for moments in rounds(chance):
+        edgectl("reset", str(cluster.inventory), "--limit", NODE, "--yes")
+        for moment in moments:
+            later = chance.uniform(0, 1)
+            at = killed_run(cluster, moment, later)
+            print(f"killed {later:.1f} s after `{moment}` began, at: {at}")
+            if chance.random() < 0.25:
+                podman("kill", record.require(cluster.lab).container(NODE))
+                edgectl("lab", "start", NODE, "--name", cluster.lab)
+                print("   and the machine lost its power")
+        cluster.bootstrap("--limit", NODE)
+        wait_for("the node to be Ready", lambda: NODE in cluster.ready(), 120)
+        after = system(cluster)
+        for part, wanted in undisturbed.items():
+            assert after[part] == wanted, part
