@@ -36,21 +36,12 @@ MOMENTS = (
 NEW_EACH_TIME = ("/etc/kubernetes/", "/etc/wireguard/")
 
 
-def processes() -> Iterator[tuple[int, int, str, str]]:
-    """Of everything that runs here: its id, its parent's, its pid namespace and its command line."""
-    for place in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
-            command = (place / "cmdline").read_text().replace("\0", " ")
-            yield int(place.name), parent, str((place / "ns" / "pid").readlink()), command
-        except OSError:
-            continue
-
-
 def with_descendants(process: int) -> list[int]:
     children: dict[int, list[int]] = {}
-    for one, parent, _, _ in processes():
-        children.setdefault(parent, []).append(one)
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
+            children.setdefault(parent, []).append(int(place.name))
     found = [process]
     for one in found:
         found += children.get(one, [])
@@ -58,7 +49,13 @@ def with_descendants(process: int) -> list[int]:
 
 
 def is_running(namespace: str, pattern: str) -> bool:
-    return any(place == namespace and re.search(pattern, command) for _, _, place, command in processes())
+    """Whether a process of a node, known by its pid namespace, has such a command line."""
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            command = (place / "cmdline").read_text().replace("\0", " ")
+            if re.search(pattern, command) and str((place / "ns" / "pid").readlink()) == namespace:
+                return True
+    return False
 
 
 def killed_run(cluster: Cluster, moment: str, later: float) -> str:
@@ -74,7 +71,7 @@ def killed_run(cluster: Cluster, moment: str, later: float) -> str:
         cwd="/",
     )
     while process.poll() is None and not is_running(namespace, moment):
-        time.sleep(0.02)
+        time.sleep(0.05)
     time.sleep(later)
     ended = process.poll() is not None
     for one in [] if ended else with_descendants(process.pid):

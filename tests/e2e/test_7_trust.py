@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
-from tests.e2e.cluster import Cluster, edgectl
+from tests.e2e.cluster import ANSIBLE_PLAYBOOK, Cluster, edgectl, run
 
 
 @pytest.fixture
@@ -17,8 +19,14 @@ def copy(cluster: Cluster, tmp_path: Path) -> Path:
     return target
 
 
+def forget_fingerprints(inventory: Path) -> None:
+    """A host key that the state file knows from an earlier run needs no question."""
+    (inventory / "edgectl.state.yml").unlink(missing_ok=True)
+
+
 def test_an_unknown_host_is_not_trusted_without_asking(copy: Path) -> None:
     (copy / ".edgectl" / "known_hosts").unlink()
+    forget_fingerprints(copy)
     result = edgectl("bootstrap", str(copy), "--yes", "--plain", check=False)
     assert result.returncode in {2, 4}, result.stdout + result.stderr
     assert "SHA256:" in result.stdout + result.stderr
@@ -53,3 +61,32 @@ def test_a_changed_host_key_is_refused_by_the_cli_and_by_plain_ansible(
     plain = Cluster(cluster.lab, copy).playbook("bootstrap", "--limit", "nuc2", check=False, env=fresh)
     assert plain.returncode == 4, plain.stdout
     assert "UNREACHABLE" in plain.stdout
+
+
+def test_a_host_behind_a_jump_host_is_reached_as_the_users_ssh_reaches_it(cluster: Cluster, copy: Path) -> None:
+    # From here nothing leads to tunnel addresses, except through a node.
+    variables = yaml.safe_load((copy / "group_vars" / "all.yml").read_text())
+    known_hosts = copy / ".edgectl" / "known_hosts"
+    config = copy.parent / "ssh_config"
+    config.write_text(f"""\
+Host gate
+  HostName {cluster.lan_address("nuc1")}
+Host *
+  User {variables["ansible_user"]}
+  IdentityFile {variables["ansible_ssh_private_key_file"]}
+  UserKnownHostsFile {known_hosts}
+Match originalhost *,!gate
+  ProxyJump gate
+""")
+    variables["ansible_ssh_common_args"] = f"-F {config}"
+    (copy / "group_vars" / "all.yml").write_text(yaml.safe_dump(variables))
+    forget_fingerprints(copy)
+    hosts = (copy / "hosts.yml").read_text()
+    (copy / "hosts.yml").write_text(hosts.replace(cluster.lan_address("nuc2"), "10.200.0.2"))
+    unknown = edgectl("probe", "nuc2", "-i", str(copy), check=False)
+    assert unknown.returncode in {2, 4}, unknown.stdout + unknown.stderr
+    assert "SHA256:" in unknown.stdout + unknown.stderr
+    found = json.loads(edgectl("probe", "nuc2", "-i", str(copy), "--json", "--accept-new-host-keys").stdout)
+    assert found["hosts"]["nuc2"]["identity"]["hostname"] == "nuc2"
+    ansible = str(Path(ANSIBLE_PLAYBOOK).parent / "ansible")
+    assert '"pong"' in run([ansible, "-i", str(copy), "nuc2", "-m", "ansible.builtin.ping"]).stdout
