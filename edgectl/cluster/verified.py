@@ -1,8 +1,9 @@
 """The verified path of bootstrap: when nothing can have changed, prove it with the probe alone, without Ansible.
 
 It is taken when the inventory and edgectl's own content are byte for byte those of the last complete run from here,
-and every host, measured again now, says the same: its stamp is of that run, its receipts are those of the stamp, and
-all their evidence holds. In any doubt it is not taken.
+and every host, measured again now, says the same: its stamp is of that run and of this very machine, its receipts are
+those of the stamp, the facts that they were made from are as they were, and all their evidence holds. In any doubt it
+is not taken.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import ModuleType
@@ -81,8 +82,8 @@ def look(inventory: Path) -> Proof | None:
 
     targets = [_target(plain) for plain in memory["targets"]]
     documents = probe_targets(targets)
-    measured = [_evidence(documents[target.name], digest) for target in targets]
-    if None in measured:
+    measured = [_evidence(target.name, documents[target.name], digest) for target in targets]
+    if None in measured or _twins(documents.values()):
         return None
     return Proof(
         hosts=tuple(target.name for target in targets),
@@ -92,18 +93,30 @@ def look(inventory: Path) -> Proof | None:
     )
 
 
-def _evidence(document: object, digest: str) -> int | None:
+def _evidence(name: str, document: object, digest: str) -> int | None:
     """How many items of evidence hold on a host; None when one does not, or the stamp is of something else."""
+    inputs = _inputs()
     if not isinstance(document, Mapping):
         return None
     stamp, receipts = document.get("stamp") or {}, document.get("receipts") or {}
     if stamp.get("digest") != digest or not receipts or document.get("lock"):
         return None
+    if stamp.get("machine") != inputs.machine(name, document):
+        return None
     if stamp.get("receipts") != {role: receipt["inputs"] for role, receipt in receipts.items()}:
         return None
     if any(receipt["status"] != "done" or receipt["drift"] for receipt in receipts.values()):
         return None
+    facts = [entry for receipt in receipts.values() for entry in receipt["facts"].items()]
+    if any(inputs.fact(document, path) != value for path, value in facts):
+        return None
     return sum(int(receipt["evidence"]) for receipt in receipts.values())
+
+
+def _twins(documents: Iterable[Any]) -> bool:
+    """Whether two hosts have the same machine-id: one disk was copied to both."""
+    found = [_inputs().fact(document, "identity/machine_id") for document in documents]
+    return len(set(found)) < len(found)
 
 
 def _plain(target: Target) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The controller's half of edgectl_receipt: knows the role, and works out the digest of its inputs."""
+"""The controller's half of edgectl_receipt: knows the role, and works out its inputs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ sys.path.insert(0, str(PLUGINS / "lookup"))
 sys.path.insert(0, str(PLUGINS / "module_utils"))
 
 from edgectl_due import inputs_digest, receipts_count_for_nothing  # noqa: E402
-from edgectl_inputs import inventory_digest, stamp_digest  # noqa: E402
+from edgectl_inputs import facts, inventory_digest, machine, stamp_digest  # noqa: E402
 
 
 class ActionModule(ActionBase):
     """Keeps the receipt of one role on one host."""
 
     TRANSFERS_FILES = False
-    _VALID_ARGS = frozenset(("state", "role", "evidence"))
+    _VALID_ARGS = frozenset(("state", "role", "evidence", "directory", "stamp"))
 
     def run(self, tmp=None, task_vars=None):
         result = super().run(tmp, task_vars)
@@ -35,8 +35,10 @@ class ActionModule(ActionBase):
             if inventory_digest(directory, with_state=False) != task_vars["edgectl_stamp"]:
                 return {**result, "changed": False}  # edited since this run began
             asked["inputs"] = stamp_digest(directory)
+            asked["machine"] = machine(str(task_vars["inventory_hostname"]), task_vars["ansible_facts"]["edgectl"])
         if asked["state"] == "recorded":
             asked["inputs"] = inputs_digest(asked["role"], task_vars, self._loader)
+            asked["facts"] = facts(asked["role"], task_vars["ansible_facts"]["edgectl"])
         return {**result, **self._execute_module("edgectl_receipt", module_args=asked, task_vars=task_vars)}
 
 

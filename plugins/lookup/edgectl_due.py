@@ -73,8 +73,7 @@ def inputs_digest(role, variables, loader) -> str:
     templar = Templar(loader=loader, variables=laid_out)
     options = {name: templar.template(laid_out[name]) for name in options_used(role) if name in laid_out}
     values = {name: templar.template(trust_as_template(text)) for name, text in declared(role).items()}
-    machine_id = variables["ansible_facts"]["edgectl"]["identity"]["machine_id"]
-    return digest(role, options, values, {"name": str(variables["inventory_hostname"]), "machine_id": machine_id})
+    return digest(role, options, values, str(variables["inventory_hostname"]), variables["ansible_facts"]["edgectl"])
 
 
 _CACHE: dict = {}

@@ -84,7 +84,8 @@ def name(item: dict[str, Any]) -> str:
 
 def receipts(directory: str = RECEIPTS) -> dict[str, dict[str, Any]]:
     """The receipts of this host by role, with their evidence measured again:
-    {"status": "applying" | "done", "inputs": DIGEST, "evidence": how many items, "drift": [LINE]}."""
+    {"status": "applying" | "done", "inputs": DIGEST, "facts": {PATH: VALUE}, "evidence": how many items,
+    "drift": [LINE]}."""
     found = read_receipts(directory)
     evidence = [recorded for receipt in found.values() for recorded in receipt.get("evidence", [])]
     values = iter(measure(recorded["item"] for recorded in evidence))
@@ -92,6 +93,7 @@ def receipts(directory: str = RECEIPTS) -> dict[str, dict[str, Any]]:
         role: {
             "status": receipt.get("status"),
             "inputs": receipt.get("inputs"),
+            "facts": receipt.get("facts"),
             "evidence": len(receipt.get("evidence", [])),
             "drift": drift(receipt.get("evidence", []), [next(values) for _ in receipt.get("evidence", [])]),
         }

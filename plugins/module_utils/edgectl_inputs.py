@@ -1,8 +1,11 @@
 """What a role's work depends on, as one digest: the same at the gate, inside the role, and in another process.
 
 Inputs are: the role's files and all of `plugins/`; every option that the role's files name, its own and others', with
-the value that this host has; what the role lists in `meta/receipt.yml` (facts that it may decide by and that its own
-work does not change, and values from the state file); and whose host this is. Runs on the controller only.
+the value that this host has; what the role lists in `meta/receipt.yml` (`facts` that it may decide by and that its own
+work does not change, and `inputs` from the state file); and whose host this is. Runs on the controller only.
+
+A fact is named by its path in the probe's document, such as `kernel/release`. The receipt keeps the facts that it was
+made from, so that they can be compared without Ansible (edgectl/cluster/verified.py).
 """
 
 from __future__ import annotations
@@ -20,24 +23,32 @@ CONTENT = Path(__file__).resolve().parents[2]
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 STATE_FILE = "edgectl.state.yml"
 # What makes an inventory say something else tomorrow, though no file of it has changed.
-_DYNAMIC = re.compile(rb"^plugin:|\b(?:lookup|query|q)\(|\bnow\(|\brandom\b", re.MULTILINE)
+_DYNAMIC = re.compile(rb"^plugin:|\b(?:lookup|query|q)\(|\bnow\(|\brandom\b|\bansible_facts\b", re.MULTILINE)
 _NAME = re.compile(r"\b[a-z][a-z0-9_]*\b")
 # Whether a role is to do or undo its work is not what it depends on.
 _NO_INPUT = "_state"
 _TRUE = ("yes", "on", "true", "1", "y", "t")
 
 
-def digest(role: str, options: Mapping[str, Any], declared_values: Mapping[str, Any], host: Mapping[str, Any]) -> str:
+def digest(
+    role: str,
+    options: Mapping[str, Any],
+    declared_values: Mapping[str, Any],
+    name: str,
+    document: Mapping[str, Any],
+) -> str:
     """Digest of a role's inputs on one host, from values whose templates have been evaluated.
 
-    options: of `options_used`. declared_values: of `declared`. host: its name in the inventory and its machine-id.
+    options: of `options_used`. declared_values: of `declared`. name: the host's, in the inventory. document: the
+    probe's.
     """
     types = known_options()
     inputs = {
         "content": content_digest(role),
         "options": {name: _coerced(value, types[name]) for name, value in options.items()},
         "declared": declared_values,
-        "host": host,
+        "facts": facts(role, document),
+        "host": {"name": name, "machine_id": document["identity"]["machine_id"]},
     }
     return hashlib.sha256(json.dumps(inputs, sort_keys=True, default=str).encode()).hexdigest()
 
@@ -83,14 +94,32 @@ def options_used(role: str) -> tuple[str, ...]:
     return tuple(sorted(named))
 
 
-@cache
 def declared(role: str) -> Mapping[str, str]:
     """`inputs` of the role's meta/receipt.yml: name -> template."""
-    return _read(CONTENT / "roles" / role / "meta" / "receipt.yml")["inputs"]
+    return _receipt(role).get("inputs", {})
+
+
+def facts(role: str, document: Mapping[str, Any]) -> dict[str, Any]:
+    """`facts` of the role's meta/receipt.yml with what a host's document says: path -> value."""
+    return {path: fact(document, path) for path in _receipt(role).get("facts", [])}
+
+
+def fact(document: Mapping[str, Any], path: str) -> Any:
+    """What a path such as `kernel/release` leads to; None where there is nothing."""
+    found: Any = document
+    for part in path.split("/"):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return found
+
+
+def machine(name: str, document: Mapping[str, Any]) -> dict[str, Any]:
+    """Which machine a stamp is of: one that has the disk of another, or its machine-id, must not pass for it."""
+    paths = ("identity/machine_id", "identity/product_uuid", "identity/serial", "ssh_host_keys")
+    return {"name": name, **{path.rpartition("/")[2]: fact(document, path) for path in paths}}
 
 
 def inventory_digest(directory: Path, *, with_state: bool) -> str | None:
-    """Digest of an inventory directory's files; None where they don't tell all: a script, a plugin, a lookup.
+    """Digest of an inventory directory's files; None where they don't tell all: a script, a plugin, a lookup, a fact.
 
     with_state: the state file, which edgectl itself writes during a run, counts too.
     """
@@ -115,6 +144,11 @@ def stamp_digest(directory: Path) -> str | None:
         return None
     content = files_digest((CONTENT / "roles", CONTENT / "plugins", CONTENT / "playbooks"))
     return hashlib.sha256(f"{inventory} {content}".encode()).hexdigest()
+
+
+@cache
+def _receipt(role: str) -> Mapping[str, Any]:
+    return _read(CONTENT / "roles" / role / "meta" / "receipt.yml")
 
 
 def _read(path: Path) -> Any:

@@ -397,10 +397,12 @@ def network(host: Host) -> dict[str, Any]:
     defaults = sorted((r for r in routes if r.get("dst") == "default"), key=lambda route: route.get("metric", 0))
     default = defaults[0] if defaults else {}
     interface = default.get("dev")
-    on_default = [a for i in interfaces if i["name"] == interface for a in i["addresses"] if ":" not in a]
+    link = next((i for i in interfaces if i["name"] == interface), {"addresses": [], "mtu": None})
+    on_default = [address for address in link["addresses"] if ":" not in address]
     return {
         "default_interface": interface,
         "default_address": default.get("prefsrc") or (on_default[0].partition("/")[0] if on_default else None),
+        "default_mtu": link["mtu"],
         "interfaces": interfaces,
         "routes": [{"dst": r.get("dst"), "dev": r.get("dev"), "via": r.get("gateway")} for r in routes],
         "listening": listening(host),
@@ -741,7 +743,7 @@ def receipts(host: Host) -> dict[str, Any]:
 
 
 def stamp(host: Host) -> dict[str, Any] | None:
-    """What the last complete run wrote down at its end: the digest of inventory and content, and its receipts."""
+    """What the last complete run wrote down at its end: the digest of inventory and content, machine, receipts."""
     content = host.read(STAMP)
     return json.loads(content) if content else None
 

@@ -21,8 +21,8 @@ description:
     stopped, or its configuration changed after it had started), so that the role can notify its restarts; nothing is
     restarted on a first or an undisturbed run.
   - With C(stamped), at the end of a complete run, the host learns the digest of the whole inventory and of edgectl's
-    own content, together with the receipts that it then had, all finished.
-  - The controller's half works out the digest of the inputs. In check mode, and in runs with tags, nothing is done.
+    own content, together with the machine that it then was and the receipts that it then had, all finished.
+  - The controller's half works out inputs, facts and machine. In check mode, and in runs with tags, nothing is done.
 options:
   state:
     description: What to do with the receipt.
@@ -41,6 +41,14 @@ options:
     description: Digest of everything the role's work depends on. Worked out by the controller.
     type: str
     default: ""
+  facts:
+    description: The facts among the inputs, by their paths in the probe's document. Worked out by the controller.
+    type: dict
+    default: {}
+  machine:
+    description: Which machine is stamped. Worked out by the controller.
+    type: dict
+    default: {}
   stamp:
     description: Where the stamp is kept.
     type: path
@@ -90,6 +98,8 @@ def main() -> None:
             "role": {"type": "str"},
             "evidence": {"type": "list", "elements": "dict", "default": []},
             "inputs": {"type": "str", "default": "", "no_log": False},
+            "facts": {"type": "dict", "default": {}},
+            "machine": {"type": "dict", "default": {}},
             "stamp": {"type": "path", "default": STAMP},
             "directory": {"type": "path", "default": RECEIPTS},
         },
@@ -110,7 +120,8 @@ def main() -> None:
         found = read_receipts(asked["directory"])
         if all(receipt.get("status") == "done" for receipt in found.values()):
             inputs = {of: receipt["inputs"] for of, receipt in found.items()}
-            write(module, asked["stamp"], {"digest": asked["inputs"], "receipts": inputs})
+            stamp = {"digest": asked["inputs"], "machine": asked["machine"], "receipts": inputs}
+            write(module, asked["stamp"], stamp)
         module.exit_json(changed=False)
     if asked["state"] == "begun":
         former = read_receipts(asked["directory"]).get(role)
@@ -129,6 +140,7 @@ def main() -> None:
         "role": role,
         "status": "done",
         "inputs": asked["inputs"],
+        "facts": asked["facts"],
         "evidence": recorded,
         "time": int(time.time()),
     }

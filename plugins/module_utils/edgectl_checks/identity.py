@@ -34,13 +34,15 @@ def has_machine_id(host: HostState) -> Optional[Finding]:
 @check(layer="identity", id="I-MACHINE-ID-DUPLICATE")
 def machine_id_is_unique(host: HostState) -> Optional[Finding]:
     """Kubernetes and WireGuard state are bound to the machine-id; a cloned disk carries the original's."""
-    twins = [other.name for other in host.others if host.machine_id and other.machine_id == host.machine_id]
-    if not twins:
+    twins = [other for other in host.others if host.machine_id and other.machine_id == host.machine_id]
+    # Told once: to the clone, not to the host that the state file has known by this machine-id.
+    original = min([host, *twins], key=lambda one: (one.known_machine_id != host.machine_id, one.name))
+    if original is host:
         return None
     return Finding(
-        what=f"{host.name} has the same machine-id as {', '.join(twins)}",
+        what=f"{host.name} has the machine-id of {original.name}, as after copying a disk",
         evidence=f"/etc/machine-id: {host.machine_id}",
-        fix=f"on all of them but one: {NEW_MACHINE_ID}",
+        fix=f"on {host.name}: {NEW_MACHINE_ID}",
     )
 
 

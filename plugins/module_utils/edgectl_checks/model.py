@@ -108,7 +108,12 @@ class HostState:
     @property
     def machine_id(self) -> str | None:
         """As the host says now; as the state file remembers for a host that is not in this run."""
-        return self.identity.machine_id or (self.option("edgectl_state") or {}).get("machine_id")
+        return self.identity.machine_id or self.known_machine_id
+
+    @property
+    def known_machine_id(self) -> str | None:
+        """As the state file remembers."""
+        return (self.option("edgectl_state") or {}).get("machine_id")
 
     @property
     def lan_address(self) -> str | None:

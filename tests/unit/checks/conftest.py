@@ -96,7 +96,7 @@ OPTIONS = {
     "machine_ufw": "allow",
     "containerd_enable_cri": "refuse",
     "kubeadm_kubelet_config": {},
-    "edgectl_state": {"machine_id": "a" * 32, "wireguard_public_key": "K1"},
+    "edgectl_state": {"wireguard_public_key": "K1"},
     "edgectl_state_cluster": {"name": "edgectl", "ca_hash": "sha256:" + "1" * 64},
 }
 
@@ -118,5 +118,8 @@ def states():
 
 @pytest.fixture
 def options(states):
-    """The options of those three hosts."""
-    return {name: copy.deepcopy(OPTIONS) for name in states}
+    """The options of those three hosts, which the state file knows."""
+    found = {name: copy.deepcopy(OPTIONS) for name in states}
+    for name, document in states.items():
+        found[name]["edgectl_state"]["machine_id"] = document["identity"]["machine_id"]
+    return found

@@ -143,19 +143,29 @@ def ids(findings):
     return [finding.id for finding in findings]
 
 
-def test_a_duplicate_is_told_to_both_hosts(states, options):
-    states["nuc2"]["identity"]["machine_id"] = states["nuc1"]["identity"]["machine_id"]
-    assert [(f.host, f.id) for f in run_checks(states, options)] == [
-        ("nuc1", "I-MACHINE-ID-DUPLICATE"),
-        ("nuc2", "I-MACHINE-ID-DUPLICATE"),
-    ]
+@pytest.mark.parametrize(("clone", "original"), [("nuc2", "orin1"), ("orin1", "nuc2")])
+def test_a_cloned_machine_id_is_told_once_to_the_clone(states, options, clone, original):
+    states[clone]["identity"]["machine_id"] = states[original]["identity"]["machine_id"]
+    (finding,) = run_checks(states, options)
+    assert (finding.host, finding.id) == (clone, "I-MACHINE-ID-DUPLICATE")
+    assert finding.what.startswith(f"{clone} has the machine-id of {original}")
+    assert finding.fix.startswith(f"on {clone}: sudo rm -f /etc/machine-id")
+
+
+def test_of_new_hosts_made_from_one_image_all_but_one_are_told(states, options):
+    for name in states:
+        states[name]["identity"]["machine_id"] = "e" * 32
+        del options[name]["edgectl_state"]["machine_id"]
+    found = run_checks(states, options)
+    assert [(f.host, f.id) for f in found] == [(name, "I-MACHINE-ID-DUPLICATE") for name in ("nuc2", "orin1")]
+    assert all("machine-id of nuc1" in f.what for f in found)
 
 
 def test_a_newcomer_may_not_have_the_machine_id_that_the_state_file_keeps_for_another(states, options):
-    options["nuc2"]["edgectl_state"] = {"machine_id": states["nuc1"]["identity"]["machine_id"]}
-    del states["nuc2"]
+    del options["nuc1"]["edgectl_state"]["machine_id"]
+    states["nuc1"]["identity"]["machine_id"] = states.pop("nuc2")["identity"]["machine_id"]
     findings = run_checks(states, options)
-    assert ids(findings) == ["I-MACHINE-ID-DUPLICATE"]
+    assert [(f.host, f.id) for f in findings] == [("nuc1", "I-MACHINE-ID-DUPLICATE")]
     assert "nuc2" in findings[0].what
 
 

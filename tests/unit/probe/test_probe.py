@@ -132,6 +132,7 @@ def test_zram_is_told_from_swap_on_disk(jetson):
 def test_the_default_route_with_the_lowest_metric_gives_the_address(jetson):
     assert jetson["network"]["default_interface"] == "enP8p1s0"
     assert jetson["network"]["default_address"] == "192.168.1.31"
+    assert jetson["network"]["default_mtu"] == 1500
 
 
 def test_interfaces_keep_their_kind_and_addresses(jetson):

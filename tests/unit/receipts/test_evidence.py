@@ -136,11 +136,16 @@ def test_a_receipt_says_what_drifted_and_a_broken_one_counts_as_interrupted(
     file.write_text("one")
     receipts = tmp_path / "receipts"
     receipts.mkdir()
-    done = {"status": "done", "inputs": "abc", "evidence": recorded(evidence, {"file": str(file)})}
+    done = {
+        "status": "done",
+        "inputs": "abc",
+        "facts": {"os/id": "debian"},
+        "evidence": recorded(evidence, {"file": str(file)}),
+    }
     (receipts / "machine.json").write_text(json.dumps(done))
     (receipts / "wireguard.json").write_text("{")
     found = evidence.receipts(str(receipts))
-    assert found["machine"] == {"status": "done", "inputs": "abc", "evidence": 1, "drift": []}
+    assert found["machine"] == {**done, "evidence": 1, "drift": []}
     assert found["wireguard"]["status"] == "applying"
     file.write_text("two")
     assert evidence.receipts(str(receipts))["machine"]["drift"]

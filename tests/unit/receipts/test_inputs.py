@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,6 +13,9 @@ import yaml
 
 from edgectl import content
 
+TREES = Path(__file__).parents[1] / "probe" / "data"
+# The probe imports the module beside it.
+sys.path.insert(0, str(content.root() / "plugins" / "module_utils"))
 ROLES = ("machine", "wireguard", "containerd", "pod_network", "kubeadm")
 
 
@@ -20,7 +25,7 @@ def inputs() -> ModuleType:
 
 
 def digest(inputs: ModuleType, **options: Any) -> str:
-    found: str = inputs.digest("wireguard", options, {}, {"name": "nuc1", "machine_id": "1"})
+    found: str = inputs.digest("wireguard", options, {}, "nuc1", {"identity": {"machine_id": "1"}})
     return found
 
 
@@ -31,7 +36,8 @@ def test_an_option_counts_by_its_value_not_by_how_it_was_written(inputs: ModuleT
 
 
 def test_another_machine_under_the_same_name_is_another_input(inputs: ModuleType) -> None:
-    one, other = (inputs.digest("machine", {}, {}, {"name": "nuc1", "machine_id": number}) for number in "12")
+    documents = ({"identity": {"machine_id": number}} for number in "12")
+    one, other = (inputs.digest("machine", {}, {}, "nuc1", document) for document in documents)
     assert one != other
 
 
@@ -47,11 +53,52 @@ def test_options_of_other_roles_that_a_role_reads_are_found(inputs: ModuleType) 
     assert "machine_swap" in inputs.options_used("kubeadm")
 
 
+def probed(tree: str) -> dict[str, Any]:
+    """What the probe says of a recorded machine; which units that has is its own affair, the probe asks for these."""
+    probe = content.module_util("edgectl_probe")
+    entry = {"load": "loaded", "active": "active", "sub": "running", "enabled": "enabled", "started_at": 1.0}
+    return {**probe.probe(str(TREES / tree)), "units": {f"{unit}.service": entry for unit in probe.UNITS}}
+
+
 @pytest.mark.parametrize("role", ROLES)
-def test_declared_inputs_are_no_facts_that_change_by_themselves(inputs: ModuleType, role: str) -> None:
-    text = " ".join(inputs.declared(role).values())
-    for volatile in ("now(", "random", ".clock", ".memory", ".disks", "handshake", "started_at", ".lock"):
-        assert volatile not in text
+def test_each_fact_of_a_receipt_is_one_that_the_probe_finds(inputs: ModuleType, role: str) -> None:
+    jetson, control_plane = (inputs.facts(role, probed(tree)) for tree in ("jetson_r36", "debian12_control_plane"))
+    assert jetson
+    assert [path for path in jetson if jetson[path] is None and control_plane[path] is None] == []
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_receipts_facts_are_no_lists_and_nothing_that_changes_by_itself(inputs: ModuleType, role: str) -> None:
+    facts = inputs.facts(role, probed("jetson_r36"))
+    assert not {path.partition("/")[0] for path in facts} & {"clock", "memory", "disks", "lock", "receipts", "stamp"}
+    assert [path for path in facts if path.endswith(("_at", "_s"))] == []
+    assert [path for path, value in facts.items() if isinstance(value, (dict, list))] == []
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_inputs_read_no_fact_that_is_not_declared_as_one(inputs: ModuleType, role: str) -> None:
+    """Neither in their templates nor in the defaults and variables that these name: the verified path can't know it."""
+    roles = content.root() / "roles"
+    variables = yaml.safe_load((roles / role / "vars" / "main.yml").read_text())
+    for file in roles.glob("*/defaults/main.yml"):
+        variables.update(yaml.safe_load(file.read_text()) or {})
+    texts = [
+        *inputs.declared(role).values(),
+        *(str(variables.pop(o)) for o in inputs.options_used(role) if o in variables),
+    ]
+    for text in texts:  # grows by what each text names
+        texts += [str(variables.pop(name)) for name in re.findall(r"\w+", text) if name in variables]
+    everything = " ".join(texts)
+    read = re.findall(r"ansible_facts\.edgectl\.([a-z_.]+)", everything)
+    assert len(read) == everything.count("ansible_facts")
+    assert {path.replace(".", "/") for path in read} <= set(inputs.facts(role, {}))
+
+
+def test_each_network_manager_that_role_wireguard_tells_about_its_interface_is_a_fact(inputs: ModuleType) -> None:
+    variables = yaml.safe_load((content.root() / "roles" / "wireguard" / "vars" / "main.yml").read_text())
+    managers = {f"units/{manager['unit']}/active" for manager in variables["__wireguard_unmanaged"]}
+    assert managers
+    assert managers <= set(inputs.facts("wireguard", {}))
 
 
 def inventory(directory: Path, **files: str) -> Path:
@@ -64,6 +111,8 @@ def test_an_inventory_that_says_something_else_tomorrow_has_no_digest(inputs: Mo
     plain = inventory(tmp_path, hosts="all: {hosts: {nuc1: }}\n")
     assert inputs.inventory_digest(plain, with_state=False)
     (plain / "group_vars.yml").write_text("a: \"{{ lookup('env', 'HOME') }}\"\n")
+    assert inputs.inventory_digest(plain, with_state=False) is None
+    (plain / "group_vars.yml").write_text('a: "{{ ansible_facts.edgectl.network.default_address }}"\n')
     assert inputs.inventory_digest(plain, with_state=False) is None
     (plain / "group_vars.yml").write_text("plugin: amazon.aws.aws_ec2\n")
     assert inputs.inventory_digest(plain, with_state=False) is None

@@ -1,0 +1,87 @@
+"""The gate: a role is due when something that it depends on is not what its receipt was made from."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from ansible.parsing.dataloader import DataLoader
+from ansible.plugins.loader import filter_loader
+
+from edgectl import content
+from tests.unit.preflight.conftest import load_plugin
+from tests.unit.receipts.test_inputs import ROLES, probed
+
+gate = load_plugin("lookup", "edgectl_due")
+filter_loader.add_directory(str(content.root() / "plugins" / "filter"))
+
+FACTS = [(role, path) for role in ROLES for path in content.module_util("edgectl_inputs").facts(role, {})]
+
+
+@pytest.fixture(scope="module")
+def recorded() -> dict[str, Any]:
+    """The variables of a host with receipts of all roles, made from just these variables."""
+    states = {
+        name: {"wireguard_public_key": f"key{n}", "wireguard_address": f"10.200.0.{n}", "pod_cidr": f"10.244.{n}.0/24"}
+        for n, name in enumerate(("nuc1", "nuc2"), 1)
+    }
+    groups = {"cluster": ["nuc1", "nuc2"], "control_plane": ["nuc1"], "workers": ["nuc2"]}
+    variables: dict[str, Any] = {
+        "inventory_hostname": "nuc2",
+        "groups": groups,
+        "hostvars": {name: {"inventory_hostname": name, "edgectl_state": state} for name, state in states.items()},
+        "edgectl_state": states["nuc2"],
+        "ansible_facts": {"edgectl": probed("debian12_control_plane")},
+    }
+    variables["ansible_facts"]["edgectl"]["receipts"] = {
+        role: {"status": "done", "inputs": gate.inputs_digest(role, variables, DataLoader()), "drift": []}
+        for role in ROLES
+    }
+    return variables
+
+
+@pytest.fixture
+def host(recorded: dict[str, Any]) -> dict[str, Any]:
+    return copy.deepcopy(recorded)
+
+
+def due(variables: dict[str, Any]) -> list[str]:
+    return [role for role in ROLES if gate.is_due(role, variables, DataLoader())]
+
+
+def change(document: dict[str, Any], path: str, value: Any = "other") -> None:
+    """Give a fact another value."""
+    *parents, last = path.split("/")
+    for part in parents:
+        document[part] = document.get(part) or {}
+        document = document[part]
+    assert document.get(last) != value
+    document[last] = value
+
+
+def test_nothing_is_due_where_nothing_has_changed(host: dict[str, Any]) -> None:
+    assert due(host) == []
+
+
+@pytest.mark.parametrize(("role", "path"), FACTS)
+def test_a_role_is_due_when_a_fact_of_its_receipt_has_changed(host: dict[str, Any], role: str, path: str) -> None:
+    change(host["ansible_facts"]["edgectl"], path)
+    assert due(host) == [other for other in ROLES if (other, path) in FACTS]
+    assert role in due(host)
+
+
+def test_facts_that_no_role_reads_make_nothing_due(host: dict[str, Any]) -> None:
+    for path in ("kernel/version", "identity/boot_id", "identity/product_uuid", "memory/available_kib"):
+        change(host["ansible_facts"]["edgectl"], path)
+    assert due(host) == []
+
+
+def test_every_role_is_due_on_a_host_that_got_a_machine_id_of_its_own_later(host: dict[str, Any]) -> None:
+    change(host["ansible_facts"]["edgectl"], "identity/machine_id", "f" * 32)
+    assert due(host) == list(ROLES)
+
+
+def test_no_role_takes_the_receipt_of_another_host(host: dict[str, Any]) -> None:
+    host["inventory_hostname"] = "nuc1"
+    assert due(host) == list(ROLES)
