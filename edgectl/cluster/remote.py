@@ -13,6 +13,9 @@ from edgectl.ssh.everywhere import run_everywhere
 from edgectl.ssh.result import Result, Trouble
 from edgectl.ssh.target import Target, of_inventory
 
+# One that was just taken out of the cluster, or is not in it yet, answers over SSH too.
+_RUNS_API_SERVER = "grep -qx kube-apiserver /proc/[0-9]*/comm"
+
 
 @dataclass(frozen=True)
 class Login:
@@ -45,12 +48,12 @@ def control_planes(inventory: Inventory) -> list[Target]:
 
 
 def control_plane(inventory: Inventory) -> Target:
-    """The first of them that answers; the first of all where none does, so that the reason can be told of it."""
+    """The first of them that runs an API server; the first of all where none does, so that the reason can be told."""
     wanted = control_planes(inventory)
     if len(wanted) == 1:
         return wanted[0]
-    answers = run_everywhere(wanted, "true", connect_timeout=3)
-    return next((target for target in wanted if answers[target.name].trouble is None), wanted[0])
+    answers = run_everywhere(wanted, _RUNS_API_SERVER, connect_timeout=3)
+    return next((target for target in wanted if answers[target.name].ok), wanted[0])
 
 
 def run_as_root(

@@ -34,7 +34,6 @@ def set_places(inventory: Path, control_plane: list[str], workers: list[str]) ->
     known = {**(children["control_plane"]["hosts"] or {}), **(children["workers"]["hosts"] or {})}
     children["control_plane"]["hosts"] = {name: known[name] for name in control_plane}
     children["workers"]["hosts"] = {name: known[name] for name in workers}
-    hosts["all"].setdefault("vars", {})["kubeadm_several_control_planes"] = True
     # Hosts that are in neither wait for their place.
     (inventory / "hosts.yml").write_text(yaml.safe_dump(hosts, sort_keys=False))
 

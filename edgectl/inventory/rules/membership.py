@@ -60,16 +60,6 @@ def _control_plane(inventory: Inventory) -> Iterator[Problem]:
             f"one of {', '.join(inventory.groups['cluster'])} must run the Kubernetes API",
             "put that one under `cluster: children: control_plane: hosts:`",
         )
-    elif len(names) > 1 and not inventory.option("kubeadm_several_control_planes", False):
-        place = inventory.documents.groups.get("control_plane") or inventory.path
-        even = "" if len(names) % 2 else "; an even number survives no more losses than one host less would"
-        yield Problem(
-            place,
-            f"control_plane has {len(names)} hosts, and more than one is still an experiment",
-            f"its hosts: {', '.join(names)}; several are written, but not yet proved to survive a loss{even}",
-            f"keep {names[0]} there and move {', '.join(names[1:])} to workers, or take part in it with"
-            " kubeadm_several_control_planes: true",
-        )
     elif len(names) % 2 == 0:
         place = inventory.documents.groups.get("control_plane") or inventory.path
         yield Problem(
