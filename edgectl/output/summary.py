@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from edgectl.cluster.verb import Outcome
@@ -26,7 +26,7 @@ def lines(outcome: Outcome) -> Iterator[str]:
     match result.status:
         case RunStatus.SUCCESSFUL:
             yield from _nodes(result.summary)
-            yield from _changes(result)
+            yield from _changes(outcome)
             yield from _phases(result)
             yield from _left_out(outcome)
             yield from _next_steps(outcome)
@@ -63,7 +63,7 @@ def plan_lines(outcome: Outcome) -> Iterator[str]:
     for phase, tasks in same.items():
         yield phase
         for (task, diff), hosts in tasks.items():
-            yield f"{_INDENT}{listing(list(dict.fromkeys(hosts)))}: {task}"
+            yield f"{_INDENT}{listing(_in_order(outcome, hosts))}: {task}"
             yield from (_INDENT + line for line in _block(diff)) if diff else ()
         yield ""
     for handler, notified in result.handlers.items():
@@ -76,10 +76,10 @@ def plan_lines(outcome: Outcome) -> Iterator[str]:
     yield from _left_out(outcome)
     yield from _notes(result)
     if result.changes:
-        changed = list(dict.fromkeys(change.host for change in result.changes))
+        changed = _in_order(outcome, [change.host for change in result.changes])
         yield f"{count(len(result.changes), 'change')} on {listing(changed)}. To make them: {command(outcome)}"
     else:
-        yield f"Nothing would be changed on {listing(list(result.hosts))}."
+        yield f"Nothing would be changed on {listing(_in_order(outcome, result.hosts))}."
     yield f"Log: {result.log_path}"
 
 
@@ -131,10 +131,10 @@ def _nodes(summary: Mapping[str, Any]) -> Iterator[str]:
     yield ""
 
 
-def _changes(result: RunResult) -> Iterator[str]:
-    hosts = list(result.hosts)
+def _changes(outcome: Outcome) -> Iterator[str]:
+    hosts = _in_order(outcome, outcome.result.hosts)
     changed: dict[str, list[str]] = {}
-    for change in result.changes:
+    for change in outcome.result.changes:
         changed.setdefault(change.host, []).append(change.phase)
     if not changed:
         yield f"Nothing had to be changed on {listing(hosts)}." if hosts else "Nothing had to be changed."
@@ -150,6 +150,11 @@ def _changes(result: RunResult) -> Iterator[str]:
     for host, number, names in rows:
         yield f"{_INDENT}{host:<{width}}  {number}" + (f": {names}" if names else "")
     yield ""
+
+
+def _in_order(outcome: Outcome, hosts: Collection[str]) -> list[str]:
+    """The hosts in the order of the inventory, not in that in which they were ready."""
+    return [name for name in outcome.session.selected if name in hosts]
 
 
 def _phases(result: RunResult) -> Iterator[str]:

@@ -6,6 +6,7 @@ import difflib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from edgectl.run.events import (
@@ -30,6 +31,8 @@ HIDDEN = "its output is hidden, since it may hold a secret (no_log)"
 
 _TALLY = ("ok", "changed", "failures", "dark", "skipped", "rescued", "ignored")
 _STDERR_LINES = 20
+# In the path of every file that Ansible makes on this machine (ansible/config/manager.py, 2.19).
+_TEMPORARY = "/ansible-local-"
 
 
 class EventReader:
@@ -177,12 +180,16 @@ def _one_diff(diff: Mapping[str, Any]) -> str:
     before, after = _diff_lines(diff.get("before")), _diff_lines(diff.get("after"))
     if before == after:
         return ""
-    names = [str(diff.get(key) or "") for key in ("before_header", "after_header")]
-    header = names[1] or names[0]
     lines = [
         line for line in difflib.unified_diff(before, after, lineterm="", n=1) if not line.startswith(("---", "+++"))
     ]
-    return "\n".join(filter(None, [header, *lines]))
+    return "\n".join(filter(None, [_diff_name(diff), *lines]))
+
+
+def _diff_name(diff: Mapping[str, Any]) -> str:
+    """The file on the host; of one that is not there yet, Ansible may know no more than the template's name."""
+    name = str(diff.get("before_header") or diff.get("after_header") or "")
+    return Path(name).name if _TEMPORARY in name else name
 
 
 def _diff_lines(side: object) -> list[str]:

@@ -52,3 +52,19 @@ def test_a_plan_of_nothing_ends_with_zero(edgectl: Edgectl, inventory: Path, pla
     answer = edgectl("plan", inventory)
     assert answer.code == 0
     assert "Nothing would be changed on" in answer.out
+
+
+def test_the_same_change_of_a_templates_file_is_told_once_with_the_file_on_the_hosts(
+    edgectl: Edgectl, inventory: Path, playbook: Write, tmp_path: Path
+) -> None:
+    (tmp_path / "config.toml.j2").write_text("runc = true\n")
+    (tmp_path / "there.toml").write_text("runc = false\n")
+    template = PLAY.replace("copy:", "template:").replace('content: "runc = true\\n"', "src: config.toml.j2")
+    playbook(template.replace("      when: inventory_hostname == 'orin1'\n", "").replace("{file}", "{{ place }}"))
+    places = {"nuc1": "there.toml", "nuc2": "there.toml", "orin1": "new.toml"}
+    (inventory / "host_vars").mkdir()
+    for host, name in places.items():
+        (inventory / "host_vars" / f"{host}.yml").write_text(f"place: {tmp_path / name}\n")
+    answer = edgectl("plan", inventory)
+    assert f"  nuc1 and nuc2: Configuration\n    {tmp_path / 'there.toml'}\n" in answer.out
+    assert "  orin1: Configuration\n    config.toml.j2\n" in answer.out

@@ -12,7 +12,7 @@ from edgectl.cluster.verb import Outcome
 from edgectl.exitcodes import ExitCode
 from edgectl.output import summary
 from edgectl.run.events import Failure
-from edgectl.run.result import RunResult, RunStatus
+from edgectl.run.result import Change, RunResult, RunStatus
 from edgectl.ssh.secrets import Secrets
 
 
@@ -78,6 +78,13 @@ def test_a_canceled_run_says_who_may_be_busy_and_what_to_run() -> None:
     assert "  nuc2: Install containerd" in text(stopped)
     assert "To go on: edgectl bootstrap 'my lab'" in text(stopped)
     assert stopped.exit_code is ExitCode.INTERRUPTED
+
+
+def test_hosts_are_told_in_the_order_of_the_inventory_whoever_was_done_first() -> None:
+    changes = tuple(Change(host, "Cluster", "Options") for host in ("orin1", "nuc1"))
+    hosts: dict[str, dict[str, int]] = {"orin1": {}, "nuc2": {}, "nuc1": {}}
+    shown = text(outcome(RunStatus.SUCCESSFUL, changes=changes, hosts=hosts))
+    assert "  nuc1   1 change: Cluster 1\n  nuc2   nothing\n  orin1  1 change: Cluster 1\n" in shown
 
 
 def test_hosts_left_out_make_the_code_4_and_get_their_own_command() -> None:
