@@ -6,7 +6,6 @@ import io
 import os
 import shutil
 import sys
-import textwrap
 
 import typer
 
@@ -26,8 +25,9 @@ from edgectl.commands import (
     schema,
     validate,
 )
-from edgectl.errors import EdgectlError, Problems
+from edgectl.errors import EdgectlError
 from edgectl.exitcodes import ExitCode
+from edgectl.output import errors
 
 HELP = """Turn NUCs and Jetson boards into one Kubernetes cluster over WireGuard.
 
@@ -90,29 +90,11 @@ for _command in (
 
 
 def show_error(error: EdgectlError) -> None:
-    """Print an error to stderr: one line a problem, then the evidence and the fix."""
-    colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
-    bold, dim, off = ("\033[1;31m", "\033[2m", "\033[0m") if colour else ("", "", "")
-    for problem in error.problems if isinstance(error, Problems) else [error]:
-        print(f"{bold}error:{off} {_folded(problem.what)}", file=sys.stderr)
-        if problem.why:
-            print(f"  {dim}why:{off} {_folded(problem.why)}", file=sys.stderr)
-        if problem.fix:
-            print(f"  {dim}fix:{off} {problem.fix}", file=sys.stderr)
-        if problem.log:
-            print(f"  {dim}log:{off} {problem.log}", file=sys.stderr)
-
-
-def _folded(text: str) -> str:
-    """At a terminal, with line breaks between words. A fix is left as it is: it may be a command to copy."""
-    if not sys.stderr.isatty():
-        return text
-    indent = " " * len("error: ")
-    width = shutil.get_terminal_size().columns
-    return textwrap.fill(
-        text, max(width, 40), initial_indent=indent, subsequent_indent=indent, break_long_words=False,
-        break_on_hyphens=False,
-    ).lstrip()  # fmt: skip
+    """Print an error to stderr, in the terminal's width and with colours where there is one."""
+    terminal = sys.stderr.isatty()
+    width = shutil.get_terminal_size().columns if terminal else None
+    for line in errors.lines(error, colour=terminal and "NO_COLOR" not in os.environ, width=width):
+        print(line, file=sys.stderr)
 
 
 def main() -> None:

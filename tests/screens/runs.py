@@ -1,8 +1,8 @@
-"""`edgectl bootstrap`: half way, and with a failure."""
+"""`edgectl bootstrap` half way and with a failure, and `edgectl plan`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from rich.console import Console
 from edgectl.cluster.session import Session
 from edgectl.cluster.verb import Outcome
 from edgectl.inventory import load
+from edgectl.inventory.state import HostState, StateFile
 from edgectl.output import summary
 from edgectl.output.live import LiveRenderer
 from edgectl.run.events import Event, Failure, HostDone, Status, Tally
@@ -19,7 +20,7 @@ from edgectl.ssh.secrets import Secrets
 from tests.screens import recorded
 
 _SAMPLE = Path(__file__).resolve().parents[2] / "inventory"
-_LOG = Path("~/.local/state/edgectl/runs/20261121T110033.032Z-bootstrap/run.log")
+_RUNS = Path("~/.local/state/edgectl/runs")
 
 # containerd on orin1 does not like its configuration. The task is one that the recording has.
 _TASK = "Restart containerd"
@@ -32,36 +33,39 @@ _JOURNAL = ["containerd: containerd: failed to load TOML: /etc/containerd/config
 
 def bootstrap(console: Console) -> None:
     """Images are being imported on all three."""
-    _typed(console, "edgectl bootstrap inventory")
-    _play(console, recorded.until(114), seconds=114)
+    happened = recorded.run("bootstrap")
+    now = happened[0].time + 114
+    _play(console, [event for event in happened if event.time <= now], now)
 
 
 def failure(console: Console) -> None:
     """The same run with one failure put in: orin1 stops in phase Runtime, the others go on to the end."""
-    _typed(console, "edgectl bootstrap inventory")
-    happened = list(_with_failure(recorded.bootstrap()))
-    _play(console, happened, seconds=happened[-1].time - recorded.started())
-    console.print()
-    for line in summary.lines(_outcome(happened)):
-        console.print(line)
+    happened = list(_with_failure(recorded.run("bootstrap")))
+    _play(console, happened, happened[-1].time)
+    outcome = _outcome(happened, rc=2, log="20261121T110033.032Z-bootstrap", journal={"orin1": _JOURNAL})
+    _print(console, summary.lines(outcome))
 
 
-def _typed(console: Console, command: str) -> None:
-    console.print("$", style="dim", end=" ")
-    console.print(command, style="bold")
+def plan(console: Console) -> None:
+    """An option of kubelet was changed for all three."""
+    happened = recorded.run("plan")
+    _play(console, happened, happened[-1].time)
+    _print(console, summary.plan_lines(_outcome(happened, rc=0, log="20261121T142421.113Z-plan")))
 
 
-def _play(console: Console, happened: Iterable[Event], *, seconds: float) -> None:
+def _play(console: Console, happened: Iterable[Event], now: float) -> None:
     renderer = LiveRenderer(
-        phases=recorded.FORMER,
-        hosts=recorded.HOSTS,
-        former=recorded.FORMER,
-        console=console,
-        clock=lambda: recorded.started() + seconds,
+        phases=recorded.FORMER, hosts=recorded.HOSTS, former=recorded.FORMER, console=console, clock=lambda: now
     )
     for event in happened:
         renderer.take(event)
     console.print(renderer.screen())
+
+
+def _print(console: Console, lines: Iterable[str]) -> None:
+    console.print()
+    for line in lines:
+        console.print(line)
 
 
 def _with_failure(happened: Iterable[Event]) -> Iterator[Event]:
@@ -79,14 +83,16 @@ def _with_failure(happened: Iterable[Event]) -> Iterator[Event]:
             yield event
 
 
-def _outcome(happened: Iterable[Event]) -> Outcome:
+def _outcome(
+    happened: Sequence[Event], *, rc: int, log: str, journal: Mapping[str, list[str]] | None = None
+) -> Outcome:
     gatherer = Gatherer()
-    last = recorded.started()
     for event in happened:
         gatherer.take(event)
-        last = event.time
-    seconds = last - recorded.started()
-    result = gatherer.result(run_id="", rc=2, canceled=False, started=0.0, seconds=seconds, log=_LOG)
-    inventory = replace(load(_SAMPLE), path=Path("inventory"))
-    session = Session(inventory, Secrets(), {}, recorded.HOSTS)
-    return Outcome("bootstrap", session, result, {"orin1": _JOURNAL})
+    seconds = happened[-1].time - happened[0].time
+    result = gatherer.result(
+        run_id="", rc=rc, canceled=False, started=0.0, seconds=seconds, log=_RUNS / log / "run.log"
+    )
+    known = StateFile(hosts={name: HostState() for name in recorded.HOSTS})
+    inventory = replace(load(_SAMPLE), path=Path("inventory"), state=known)
+    return Outcome("bootstrap", Session(inventory, Secrets(), {}, recorded.HOSTS), result, journal or {})
