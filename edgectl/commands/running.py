@@ -13,7 +13,7 @@ from edgectl import content
 from edgectl.cluster.session import Request, Session, open_session
 from edgectl.cluster.verb import Outcome, carry_out
 from edgectl.cluster.verified import Proof
-from edgectl.inventory import load, read
+from edgectl.inventory import load, read, schema
 from edgectl.output import summary
 from edgectl.output.dialog import TerminalDialog, can_ask, confirm
 from edgectl.output.jsonl import JsonLinesRenderer
@@ -70,6 +70,8 @@ def run_verb(
         confirm(*_what_is_lost(session, limited=bool(limit)), yes=yes, command=request.command)
     style = choose_style(json=show.json, plain=show.plain)
     renderer = renderer_for(session, verb, show)
+    if not destroys and (remark := schema.remark(inventory)):
+        renderer.note(f"note: {remark}")
     outcome = carry_out(
         verb, session, renderer, limited=bool(limit), extra_vars=variables, arguments=arguments, check=check,
         on_cancel=lambda: print(STOPPING, file=sys.stderr),

@@ -37,5 +37,7 @@ def validate(
         typer.echo(json_library.dumps(output.document(verdict), indent=2))
         raise typer.Exit(int(ExitCode.USAGE if verdict.problems else ExitCode.OK))
     typer.echo(output.line(verdict), err=bool(verdict.problems))
+    if verdict.remark:
+        typer.echo(f"note: {verdict.remark}", err=True)
     if verdict.problems:
         raise Problems(verdict.problems)

@@ -32,7 +32,7 @@ class Unresolved(Exception):
 
 
 class AnsibleSource:
-    """One inventory directory, loaded. `warnings` holds what Ansible had to say about it."""
+    """One inventory directory, loaded."""
 
     def __init__(self, directory: Path, vault: Vault) -> None:
         _import_ansible()
@@ -65,7 +65,6 @@ class AnsibleSource:
                     _first_lines(evidence),
                     f"ansible-inventory -i {directory} --list shows the whole message",
                 ) from error
-        self.warnings = [line for line in said.getvalue().splitlines() if line.strip()]
 
     def groups(self) -> dict[str, list[str]]:
         """Names of the hosts of each group, children included, in the order of the inventory."""

@@ -6,22 +6,21 @@ import json
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from edgectl import content
 from edgectl.errors import EdgectlError, Problems, UsageError
+from edgectl.inventory import schema
 from edgectl.inventory.documents import VARIABLE_DIRECTORIES, ini_files, source_files
 from edgectl.inventory.load import load
 from edgectl.inventory.problem import Problem
 from edgectl.inventory.rules.networks import DEFAULTS, free_network
-from edgectl.inventory.schema import schema
 
 _FORM = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?:\[(?P<v6>[0-9a-fA-F:]+)\]|(?P<address>[^@:\s\[\]]+))(?::(?P<port>\d+))?")
 # Words that YAML 1.1 does not take for text.
 _WORDS = ("yes", "no", "true", "false", "on", "off", "null", "y", "n")
-_MODELINE = "# yaml-language-server: $schema={}\n"
 
 
 @dataclass(frozen=True)
@@ -77,11 +76,10 @@ def create(directory: Path, machines: Sequence[Machine], control_plane: str = ""
     files = {
         "hosts.yml": _hosts(machines, first),
         "group_vars/all.yml": _variables(machines, cluster_name),
-        ".edgectl/hosts.schema.json": json.dumps(schema("hosts"), indent=2) + "\n",
-        ".edgectl/vars.schema.json": json.dumps(schema("vars"), indent=2) + "\n",
+        **schema.files(),
     }
     _require_valid(files)
-    return _write(directory, files)
+    return write(directory, files)
 
 
 def require_free(directory: Path) -> None:
@@ -119,7 +117,6 @@ def _hosts(machines: Sequence[Machine], control_plane: str) -> str:
         "workers": [machine for machine in machines if machine.name != control_plane],
     }
     return _HOSTS.format(
-        modeline=_MODELINE.format(".edgectl/hosts.schema.json"),
         login=f"vars:\n    ansible_user: {_scalar(user)}" if user else "# vars:\n  #   ansible_user: ubuntu",
         **{name: "\n".join(_host(machine, user) for machine in members) for name, members in groups.items()},
     )
@@ -151,13 +148,13 @@ def _variables(machines: Sequence[Machine], cluster_name: str) -> str:
         taken.append(network)
         if network != default:
             text = text.replace(f"# {option}: {default}", f"{option}: {network}")
-    return _MODELINE.format("../.edgectl/vars.schema.json") + text
+    return text
 
 
 def _require_valid(files: dict[str, str]) -> None:
     """Bootstrap's own rules, on a copy; their problems are told without the copy's lines."""
     with tempfile.TemporaryDirectory(prefix="edgectl-init-") as copy:
-        _write(Path(copy), files)
+        write(Path(copy), files)
         try:
             load(Path(copy))
         except Problems as error:
@@ -170,7 +167,8 @@ def _of_copy(problem: EdgectlError, copy: str) -> UsageError:
     return UsageError(message, why, problem.fix)
 
 
-def _write(directory: Path, files: dict[str, str]) -> list[Path]:
+def write(directory: Path, files: Mapping[str, str]) -> list[Path]:
+    """Write files of an inventory (name within it -> text), and return where they are."""
     written = []
     try:
         for name, text in files.items():
@@ -184,7 +182,8 @@ def _write(directory: Path, files: dict[str, str]) -> list[Path]:
 
 
 _HOSTS = """\
-{modeline}---
+# yaml-language-server: $schema=.edgectl/hosts.schema.json
+---
 # Your machines. After a change run `edgectl validate` and `edgectl bootstrap`, each with the name of this directory.
 #
 # A host's name becomes the node's name in Kubernetes: lower-case letters, digits and hyphens.

@@ -49,7 +49,6 @@ def _read(path: Path, vault: Vault | None) -> Inventory:
         groups=groups,
         state=remembered,
         vaulted=tuple(vaulted),
-        warnings=tuple(source.warnings),
         documents=found,
     )
 

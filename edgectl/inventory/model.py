@@ -91,7 +91,6 @@ class Inventory:
     groups: Mapping[str, list[str]]
     state: StateFile
     vaulted: tuple[Path, ...]
-    warnings: tuple[str, ...]
     documents: Documents = field(repr=False)
 
     @property

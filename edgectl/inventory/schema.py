@@ -6,13 +6,20 @@ business of `edgectl validate`.
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 from edgectl.inventory.options import TRUTH, Option, known_options, role_prefixes
 
 Kind = Literal["hosts", "vars"]
 Schema = dict[str, Any]
+
+# Where editors find them in an inventory: its files name them in their first line.
+FILES: Mapping[Kind, str] = {"hosts": ".edgectl/hosts.schema.json", "vars": ".edgectl/vars.schema.json"}
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
 _TEMPLATE: Schema = {"type": "string", "pattern": r"\{\{|\{%"}
@@ -55,6 +62,23 @@ def schema(kind: Kind) -> Schema:
         "additionalProperties": group,
         "definitions": {"variables": _variables(), "group": _group()},
     }
+
+
+def files() -> dict[str, str]:
+    """Both schemas as files: name within the inventory -> text."""
+    return {name: json.dumps(schema(kind), indent=2) + "\n" for kind, name in FILES.items()}
+
+
+def remark(inventory: Path) -> str:
+    """What is to be said when an inventory's schemas are not those that this edgectl writes; empty when they are."""
+    there = [name for name in FILES.values() if (inventory / name).is_file()]
+    current = files() if there else {}
+    if all((inventory / name).read_bytes() == current[name].encode() for name in there):
+        return ""
+    return (
+        f"{inventory / FILES['hosts']} is of another edgectl, and your editor goes by it; "
+        f"renew it: edgectl schema --write {shlex.quote(str(inventory))}"
+    )
 
 
 def _nested(name: str) -> Schema:

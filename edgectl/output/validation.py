@@ -19,13 +19,14 @@ def line(verdict: Verdict) -> str:
 
 
 def document(verdict: Verdict) -> dict[str, Any]:
-    """The same as one JSON document; file, line and key are null where a problem has none."""
+    """The same as one JSON document; null where there is nothing to say."""
     return {
         "schema_version": SCHEMA_VERSION,
         "kind": "validation",
         "inventory": str(verdict.inventory),
         "valid": not verdict.problems,
         "hosts": list(verdict.hosts),
+        "remark": verdict.remark or None,
         "problems": [_problem(problem) for problem in verdict.problems],
     }
 

@@ -58,6 +58,17 @@ def test_success_shows_the_nodes_what_changed_and_what_to_try_next(
     assert "Machine " in answer.out.split("in all:")[1]
 
 
+def test_schemas_of_another_edgectl_are_a_note_before_the_run(
+    edgectl: Edgectl, inventory: Path, playbook: Write
+) -> None:
+    playbook("- {name: Verify, hosts: cluster, gather_facts: false}")
+    (inventory / ".edgectl").mkdir()
+    (inventory / ".edgectl" / "hosts.schema.json").write_text("{}")
+    told = f"edgectl schema --write {inventory}\nVerify\n"
+    assert told in edgectl("bootstrap", inventory).out
+    assert "note: " not in edgectl("reset", inventory, "--yes").out
+
+
 def test_json_is_all_there_is_on_standard_output(edgectl: Edgectl, inventory: Path, playbook: Write) -> None:
     playbook(WORKS)
     answer = edgectl("bootstrap", inventory, "--json", "--limit", "orin1,nuc1")

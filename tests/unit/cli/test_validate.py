@@ -81,6 +81,26 @@ def test_json_of_a_sound_inventory_lists_its_hosts(edgectl: Edgectl) -> None:
     assert (document["valid"], document["hosts"], document["problems"]) == (True, ["nuc1", "nuc2", "orin1"], [])
 
 
+def test_schemas_of_another_edgectl_are_a_note_and_can_be_renewed(edgectl: Edgectl, inventory: Path) -> None:
+    assert edgectl("schema", "--write", inventory).code == 0
+    file = inventory / ".edgectl" / "vars.schema.json"
+    current = file.read_text()
+    file.write_text("{}\n")
+    answer = edgectl("validate", inventory)
+    assert (answer.code, answer.err.count("\n")) == (0, 1)
+    assert answer.err.startswith("note: ")
+    assert json.loads(edgectl("validate", "--json", inventory).out)["remark"] in answer.err
+    assert edgectl("schema", "--write", inventory).out.endswith(f"wrote  {file}\n")
+    assert file.read_text() == current
+    assert edgectl("validate", inventory).err == ""
+
+
+def test_schemas_are_not_written_where_no_inventory_is(edgectl: Edgectl, tmp_path: Path) -> None:
+    answer = edgectl("schema", "--write", tmp_path / "typo")
+    assert answer.code == 2
+    assert not (tmp_path / "typo").exists()
+
+
 def test_at_a_terminal_lines_break_between_words_and_a_fix_stays_whole_to_be_copied() -> None:
     terminal, of_command = os.openpty()
     command = [sys.executable, "-c", "from edgectl.cli import main; main()", "validate", "inventory"]

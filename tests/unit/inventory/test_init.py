@@ -4,6 +4,7 @@ import jsonschema
 import pytest
 import yaml
 
+from edgectl import content
 from edgectl.errors import Problems, UsageError
 from edgectl.inventory import load
 from edgectl.inventory.init import Machine, create, parse_machine
@@ -78,8 +79,12 @@ def test_networks_move_away_from_the_machines_addresses(directory):
     assert inventory.option("cluster_service_cidr") == "10.96.0.0/16"
 
 
-def test_editors_find_the_schema_and_the_files_fit_it(directory):
-    create(directory, [NUC1, ORIN1])
+@pytest.mark.parametrize("made", [True, False], ids=["by init", "the sample"])
+def test_editors_find_the_schema_and_the_files_fit_it(directory, made):
+    if made:
+        create(directory, [NUC1, ORIN1])
+    else:
+        directory = content.root() / "inventory"
     for name in ("hosts.yml", "group_vars/all.yml"):
         file = directory / name
         modeline, _, rest = file.read_text().partition("\n")

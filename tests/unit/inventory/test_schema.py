@@ -8,7 +8,7 @@ import yaml
 
 from edgectl import content
 from edgectl.inventory.options import known_options
-from edgectl.inventory.schema import schema
+from edgectl.inventory.schema import FILES, files, remark, schema
 
 CASES = Path(__file__).parents[1] / "data" / "broken-inventories"
 SAMPLE = content.root() / "inventory"
@@ -71,3 +71,20 @@ def test_every_option_is_offered_with_its_description_and_default():
         assert offered[name]["description"]
         assert offered[name].get("default") == option.default
         assert "C(" not in offered[name]["description"]
+
+
+def test_the_samples_schemas_are_those_of_this_edgectl():
+    for name, text in files().items():
+        assert (SAMPLE / name).read_text() == text, "edgectl schema --write inventory"
+
+
+@pytest.mark.parametrize("old", FILES.values())
+def test_an_inventory_with_the_schema_of_another_edgectl_is_told_how_to_renew_it(inventory_directory, old):
+    told = remark(inventory_directory({**files(), old: "{}\n"}))
+    assert told.endswith(f"edgectl schema --write {inventory_directory()}")
+    assert "\n" not in told
+
+
+def test_nothing_is_said_of_schemas_that_are_current_or_not_there(inventory_directory):
+    assert remark(inventory_directory()) == ""
+    assert remark(inventory_directory(files())) == ""
