@@ -31,11 +31,7 @@ def login(
     command: str, dialog: Dialog | None, *, accept_new_host_keys: bool = False, ask_become_password: bool = False
 ) -> Login:
     """A Login from the options that commands share; asks for sudo's password when the user wants that."""
-    password = None
-    if ask_become_password:
-        if dialog is None:
-            raise UsageError("--ask-become-pass needs a terminal", fix=f"set {secrets.BECOME_FILE_VARIABLE}")
-        password = dialog.password("sudo password: ")
+    password = secrets.become_password(dialog.password if dialog else None, ask_first=ask_become_password)
     return Login(command, dialog, accept_new_host_keys, password)
 
 
@@ -63,7 +59,7 @@ def run_as_root(
 
     Raises like `hostkeys.ensure` on keys that are changed or not accepted, and Problems where sudo stays shut.
     """
-    wanted = secrets.with_password(targets, login.become_password or secrets.find_become_password())
+    wanted = secrets.with_password(targets, login.become_password)
     answers = run_everywhere(wanted, command, as_root=True, timeout=timeout)
     strangers = [target for target in wanted if answers[target.name].trouble is Trouble.HOST_KEY]
     if strangers:

@@ -71,13 +71,8 @@ def open_session(request: Request, dialog: Dialog | None, read: Callable[..., In
     vault = secrets.find_vault(request.inventory, request.vault_password_file, ask)
     inventory = read(request.inventory, vault=vault)
     selected = select(inventory, request.limit)
-    password = secrets.find_become_password()
-    targets = of_inventory(inventory)
-    if request.ask_become_password and password is None:
-        if ask is None:
-            raise UsageError("--ask-become-pass needs a terminal", fix=f"set {secrets.BECOME_FILE_VARIABLE}")
-        password = ask("sudo password: ")
-    targets = secrets.with_password(targets, password)
+    password = secrets.become_password(ask, ask_first=request.ask_become_password)
+    targets = secrets.with_password(of_inventory(inventory), password)
     answers = _meet(targets, request, dialog, inventory)
     password = _open_sudo(targets, answers, password, ask)
     left_out = {name: answer.reason for name, answer in answers.items() if answer.trouble is not None}

@@ -22,21 +22,18 @@ def show(
     inventory: options.InventoryArgument = options.DEFAULT_INVENTORY,
     host: Annotated[str, typer.Option("--host", metavar="NAME", help="Only this host.")] = "",
     origin: Annotated[bool, typer.Option("--origin", help="Name file and line, or role, of each value.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document and ask nothing.")] = False,
+    json: options.JsonDocument = False,
     vault_password_file: options.VaultPasswordFile = None,
 ) -> None:
     """Show the options in effect for each host: role defaults, group_vars, host_vars and the state file.
 
     Touches no host. Secrets are shown as ********.
     """
-    from edgectl.inventory import read
+    from edgectl.commands.opening import open_inventory
     from edgectl.inventory.effective import effective
     from edgectl.output import config as output
-    from edgectl.output.dialog import TerminalDialog, can_ask
-    from edgectl.ssh import secrets
 
-    ask = TerminalDialog().password if can_ask() and not json else None
-    loaded = read(inventory, vault=secrets.find_vault(inventory, vault_password_file, ask))
+    loaded, _ = open_inventory(inventory, vault_password_file, ask=not json)
     hosts = [loaded.host(host)] if host else loaded.hosts
     found = {one.name: effective(loaded, one) for one in hosts}
     if json:

@@ -36,11 +36,11 @@ def init(
     """
     from edgectl.inventory import init as library
     from edgectl.output import interview
-    from edgectl.output.dialog import TerminalDialog, can_ask
+    from edgectl.output.dialog import terminal_dialog
 
     library.require_free(directory)
     machines = [library.parse_machine(text) for text in host or ()]
-    dialog = TerminalDialog() if can_ask() else None
+    dialog = terminal_dialog()
     found = _scan(scan, yes=yes, dialog=dialog) if scan else []
     if not machines and dialog:
         machines, control_plane, cluster_name = interview.ask(dialog, found, control_plane, cluster_name)

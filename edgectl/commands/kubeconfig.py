@@ -43,14 +43,10 @@ def kubeconfig(
     """
     from edgectl.cluster import kubeconfig as library
     from edgectl.cluster.remote import login
-    from edgectl.inventory import read
-    from edgectl.output.dialog import TerminalDialog, can_ask
-    from edgectl.ssh import secrets
+    from edgectl.commands.opening import open_inventory
 
     _refuse_contradictions(output=output, merge=merge, use=use, tunnel=tunnel, port=port)
-    dialog = TerminalDialog() if can_ask() else None
-    ask = dialog.password if dialog else None
-    loaded = read(inventory, vault=secrets.find_vault(inventory, vault_password_file, ask))
+    loaded, dialog = open_inventory(inventory, vault_password_file)
     who = login(
         f"edgectl kubeconfig {shlex.quote(str(inventory))}", dialog,
         accept_new_host_keys=accept_new_host_keys, ask_become_password=ask_become_pass,

@@ -22,10 +22,7 @@ def kubectl(
     Standard input and a terminal are passed on, and kubectl's exit code comes back.
     """
     from edgectl.cluster import kubectl as remote
-    from edgectl.inventory import read
-    from edgectl.output.dialog import TerminalDialog, can_ask
-    from edgectl.ssh import secrets
+    from edgectl.commands.opening import open_inventory
 
-    ask = TerminalDialog().password if can_ask() else None
-    vault = secrets.find_vault(inventory, vault_password_file, ask)
-    raise typer.Exit(remote.run(read(inventory, vault=vault), arguments or ["--help"]))
+    loaded, _ = open_inventory(inventory, vault_password_file)
+    raise typer.Exit(remote.run(loaded, arguments or ["--help"]))

@@ -26,6 +26,7 @@ Limit = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON documents, one a line, and ask nothing.")]
+JsonDocument = Annotated[bool, typer.Option("--json", help="Print one JSON document and ask nothing.")]
 Plain = Annotated[bool, typer.Option("--plain", help="Print plain lines instead of the live display.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show every task and whole messages.")]
 AcceptNewHostKeys = Annotated[

@@ -78,14 +78,10 @@ def list_(
     """Show the peers, and when each control plane last heard of them. Changes nothing."""
     from edgectl.cluster import peers
     from edgectl.cluster.remote import login
-    from edgectl.inventory import read
+    from edgectl.commands.opening import open_inventory
     from edgectl.output import peers as shown
-    from edgectl.output.dialog import TerminalDialog, can_ask
-    from edgectl.ssh import secrets
 
-    dialog = TerminalDialog() if can_ask() else None
-    ask = dialog.password if dialog else None
-    loaded = read(inventory, vault=secrets.find_vault(inventory, vault_password_file, ask))
+    loaded, dialog = open_inventory(inventory, vault_password_file)
     who = login(
         shlex.join(["edgectl", "peer", "list", "-i", str(inventory)]), dialog,
         accept_new_host_keys=accept_new_host_keys, ask_become_password=ask_become_pass,
@@ -141,7 +137,7 @@ def _open(
     from edgectl.cluster.peers import VERB
     from edgectl.cluster.session import Request, open_session
     from edgectl.commands.running import Show, renderer_for
-    from edgectl.output.dialog import TerminalDialog, can_ask
+    from edgectl.output.dialog import terminal_dialog
 
     request = Request(
         inventory,
@@ -151,5 +147,5 @@ def _open(
         vault_password_file=vault_password_file,
         need_control_plane=False,
     )
-    session = open_session(request, TerminalDialog() if can_ask() else None, read)
+    session = open_session(request, terminal_dialog(), read)
     return session, renderer_for(session, VERB, Show(plain=plain, verbose=verbose))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_library
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -32,31 +33,26 @@ def probe(
 ) -> None:
     """Look at the hosts: system, memory, disks, tunnels, Kubernetes. Changes nothing."""
     from edgectl.cluster.observe import observe
-    from edgectl.inventory import read
+    from edgectl.cluster.remote import login
+    from edgectl.commands.opening import open_inventory
     from edgectl.output import hosts
-    from edgectl.output.dialog import TerminalDialog, can_ask
     from edgectl.recording import capture
-    from edgectl.ssh import secrets
     from edgectl.ssh.probe import ProbeFailure
     from edgectl.ssh.target import of_inventory
 
-    dialog = TerminalDialog() if can_ask() else None
-    ask = dialog.password if dialog else None
-    loaded = read(inventory, vault=secrets.find_vault(inventory, vault_password_file, ask))
-    password = ask("sudo password: ") if ask_become_pass and ask else secrets.find_become_password()
+    loaded, dialog = open_inventory(inventory, vault_password_file)
     wanted = {loaded.host(host).name} if host else {known.name for known in loaded.hosts}
-    targets = [t for t in secrets.with_password(of_inventory(loaded), password) if t.name in wanted]
-    command = f"edgectl probe -i {inventory}"
+    targets = [target for target in of_inventory(loaded) if target.name in wanted]
+    who = login(
+        shlex.join(["edgectl", "probe", "-i", str(inventory)]), dialog,
+        accept_new_host_keys=accept_new_host_keys, ask_become_password=ask_become_pass,
+    )  # fmt: skip
     if record:
         capture.check(host, record)
-        answers = observe(
-            loaded, targets, dialog, accept_new_host_keys=accept_new_host_keys, command=command, script=capture.script()
-        )
-        for line in capture.save(answers[host], record):
+        for line in capture.save(observe(loaded, targets, who, script=capture.script())[host], record):
             typer.echo(line, err=True)
         return
-    answers = observe(loaded, targets, dialog, accept_new_host_keys=accept_new_host_keys, command=command)
-
+    answers = observe(loaded, targets, who)
     failures = [answer for answer in answers.values() if isinstance(answer, ProbeFailure)]
     if json:
         typer.echo(json_library.dumps(hosts.document(answers), indent=2))

@@ -15,7 +15,7 @@ from edgectl.cluster.verb import Outcome, carry_out
 from edgectl.cluster.verified import Proof
 from edgectl.inventory import load, read, schema
 from edgectl.output import summary
-from edgectl.output.dialog import TerminalDialog, can_ask, confirm
+from edgectl.output.dialog import confirm, terminal_dialog
 from edgectl.output.jsonl import JsonLinesRenderer
 from edgectl.output.renderer import Renderer, Style, choose_style, make
 from edgectl.output.words import listing
@@ -63,9 +63,8 @@ def run_verb(
         vault_password_file=vault_password_file,
         need_control_plane=not destroys,
     )
-    dialog = TerminalDialog() if ask and can_ask() else None
     # A reset must work on an inventory that has become wrong in the meantime.
-    session = open_session(request, dialog, read if destroys else load)
+    session = open_session(request, terminal_dialog(wanted=ask), read if destroys else load)
     if destroys:
         confirm(*_what_is_lost(session, limited=bool(limit)), yes=yes, command=request.command)
     style = choose_style(json=show.json, plain=show.plain)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_library
-from typing import Annotated
 
 import typer
 
@@ -14,7 +13,7 @@ from edgectl.exitcodes import ExitCode
 
 def validate(
     inventory: options.InventoryArgument = options.DEFAULT_INVENTORY,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document and ask nothing.")] = False,
+    json: options.JsonDocument = False,
     vault_password_file: options.VaultPasswordFile = None,
 ) -> None:
     """Check the inventory by the rules that bootstrap applies first. Touches no host.
@@ -24,10 +23,11 @@ def validate(
     from edgectl.inventory import validation
     from edgectl.inventory.vault import Vault
     from edgectl.output import validation as output
-    from edgectl.output.dialog import TerminalDialog, can_ask
+    from edgectl.output.dialog import terminal_dialog
     from edgectl.ssh import secrets
 
-    ask = TerminalDialog().password if can_ask() and not json else None
+    dialog = terminal_dialog(wanted=not json)
+    ask = dialog.password if dialog else None
 
     def find_vault() -> Vault | None:
         return secrets.find_vault(inventory, vault_password_file, ask) if ask or vault_password_file else None

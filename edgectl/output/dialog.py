@@ -62,6 +62,11 @@ class TerminalDialog:
             raise UsageError(f"that was not {name}; nothing was changed")
 
 
+def terminal_dialog(*, wanted: bool = True) -> TerminalDialog | None:
+    """The one who asks; None where nobody would answer, or where nothing is to be asked."""
+    return TerminalDialog() if wanted and can_ask() else None
+
+
 def confirm(name: str, what: str, *, yes: bool, command: str) -> None:
     """Before something is destroyed: `--yes`, or the name typed at a terminal."""
     if yes:

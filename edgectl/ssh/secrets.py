@@ -62,6 +62,16 @@ def find_become_password(environment: Mapping[str, str] = os.environ) -> str | N
     return read_password(Path(name).expanduser(), BECOME_FILE_VARIABLE) if name else None
 
 
+def become_password(ask: Ask | None, *, ask_first: bool) -> str | None:
+    """The sudo password from its file, or else, with --ask-become-pass, from the user."""
+    password = find_become_password()
+    if password is not None or not ask_first:
+        return password
+    if ask is None:
+        raise UsageError("--ask-become-pass needs a terminal", fix=f"set {BECOME_FILE_VARIABLE}")
+    return ask("sudo password: ")
+
+
 def read_password(path: Path, origin: str) -> str:
     """The first line of a password file."""
     try:

@@ -106,6 +106,17 @@ def test_the_password_file_is_read_up_to_its_first_line(tmp_path: Path) -> None:
         secrets.find_become_password({"EDGECTL_BECOME_PASSWORD_FILE": str(tmp_path / "missing")})
 
 
+def test_who_wants_to_be_asked_is_asked_unless_the_file_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(secrets.BECOME_FILE_VARIABLE, raising=False)
+    assert secrets.become_password(lambda _: "asked", ask_first=True) == "asked"
+    assert secrets.become_password(lambda _: "asked", ask_first=False) is None
+    with pytest.raises(UsageError, match="needs a terminal"):
+        secrets.become_password(None, ask_first=True)
+    (tmp_path / "password").write_text("in the file\n")
+    monkeypatch.setenv(secrets.BECOME_FILE_VARIABLE, str(tmp_path / "password"))
+    assert secrets.become_password(lambda _: "asked", ask_first=True) == "in the file"
+
+
 def test_the_inventorys_own_password_wins() -> None:
     assert [t.become_password for t in secrets.with_password([host("own"), host()], "asked")] == ["own", "asked"]
 
