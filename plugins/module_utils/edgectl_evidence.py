@@ -6,8 +6,10 @@ found drift. Standard library only, Python 3.8 upwards, read-only: module `edgec
 measures again with it.
 
     {"file": PATH}                       sha256 (of a big file: size and times), mode, owner; a link's target
+    {"directory": PATH}                  the same of a directory and of all that is in it
     {"package": NAME}                    the installed version
     {"unit": NAME, "after": [PATH]}      enabled, active, and started after these files changed
+    {"disabled": UNIT}                   that no boot starts it, whether it is installed or not
     {"module": NAME}                     a kernel module that is loaded
     {"sysctl": KEY}                      the running value
     {"no_swap": true}                    that there is none
@@ -15,6 +17,7 @@ measures again with it.
     {"wireguard": INTERFACE}             public key, port, peers with their allowed addresses
     {"routes": INTERFACE}                routes through it, without the kernel's own
     {"rules": PREFIX}                    lines of iptables-save with this text
+    {"ufw": RULE}                        that ufw has this rule, as `ufw show added` words it
     {"node": NAME, "api": {...}}         the Node object: pod CIDR, address, Ready
     {"object": PATH, "api": {...}}       that the API has this object
 
@@ -25,6 +28,7 @@ PEM file with certificate and key.
 from __future__ import annotations
 
 import base64
+import glob
 import hashlib
 import json
 import os
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
 
 RECEIPTS = "/var/lib/edgectl/receipts"
 STAMP = "/var/lib/edgectl/stamp.json"
+UNITS = "/etc/systemd/system"
 BIG_FILE = 4 * 1024 * 1024
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 COMMAND_TIMEOUT_S = 10
@@ -141,6 +146,8 @@ class _Commands:
             self._start("unit", "systemctl", "show", "--no-pager", "--property", properties, *kinds["unit"])
         if "rules" in kinds:
             self._start("rules", "iptables-save")
+        if "ufw" in kinds:
+            self._start("ufw", "ufw", "show", "added")
         for interface in kinds.get("wireguard", []):
             self._start("wireguard " + interface, "wg", "show", interface, "dump")
         for interface in kinds.get("routes", []):
@@ -195,6 +202,17 @@ def _file(item: dict[str, Any], _commands: _Commands) -> Any:
     return seen
 
 
+def _directory(item: dict[str, Any], commands: _Commands) -> Any:
+    if not os.path.isdir(item["directory"]):
+        return None
+    within = [
+        os.path.join(parent, name)
+        for parent, directories, files in os.walk(item["directory"])
+        for name in directories + files
+    ]
+    return {path: _file({"file": path}, commands) for path in [item["directory"], *within]}
+
+
 def _package(item: dict[str, Any], commands: _Commands) -> Any:
     for line in commands.output("package").splitlines():
         fields = line.split(" ")
@@ -213,6 +231,10 @@ def _unit(item: dict[str, Any], commands: _Commands) -> Any:
             seen["current"] = _started(shown) + TICK_S >= max(_changed(path) for path in item["after"])
         return seen
     return None
+
+
+def _disabled(item: dict[str, Any], _commands: _Commands) -> bool:
+    return not glob.glob("{}/*/{}".format(UNITS, glob.escape(item["disabled"])))
 
 
 def _started(shown: dict[str, str]) -> float:
@@ -284,6 +306,11 @@ def _rules(item: dict[str, Any], commands: _Commands) -> Any:
     if not lines:
         return None
     return {"lines": len(lines), "sha256": hashlib.sha256("\n".join(lines).encode()).hexdigest()}
+
+
+def _ufw(item: dict[str, Any], commands: _Commands) -> bool:
+    lines = [line.partition(" comment '")[0] for line in commands.output("ufw").splitlines()]
+    return "ufw " + item["ufw"] in lines
 
 
 def _node(item: dict[str, Any], _commands: _Commands) -> Any:
@@ -362,8 +389,10 @@ def _short(value: Any) -> str:
 
 _KINDS = {
     "file": _file,
+    "directory": _directory,
     "package": _package,
     "unit": _unit,
+    "disabled": _disabled,
     "module": _module,
     "sysctl": _sysctl,
     "no_swap": _no_swap,
@@ -371,6 +400,7 @@ _KINDS = {
     "wireguard": _wireguard,
     "routes": _routes,
     "rules": _rules,
+    "ufw": _ufw,
     "node": _node,
     "object": _object,
 }

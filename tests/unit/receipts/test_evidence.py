@@ -70,6 +70,54 @@ def test_a_big_file_is_told_by_its_size_and_times(
     assert drift(evidence, record)
 
 
+@pytest.mark.parametrize("change", ["content", "mode", "one more", "one less", "its own mode", "gone"])
+def test_a_directory_has_drifted_with_anything_in_it(evidence: ModuleType, tmp_path: Path, change: str) -> None:
+    peers = tmp_path / "peers"
+    (peers / "below").mkdir(parents=True)
+    for name in ("nuc1.conf", "below/nuc2.conf"):
+        (peers / name).write_text(name)
+    record = recorded(evidence, {"directory": str(peers)})
+    assert drift(evidence, record) == []
+    match change:
+        case "content":
+            (peers / "below/nuc2.conf").write_text("two")
+        case "mode":
+            (peers / "nuc1.conf").chmod(0o600)
+        case "one more":
+            (peers / "below/empty").mkdir()
+        case "one less":
+            (peers / "nuc1.conf").unlink()
+        case "its own mode":
+            peers.chmod(0o700)
+        case "gone":
+            peers.rename(tmp_path / "elsewhere")
+    assert [line.partition(":")[0] for line in drift(evidence, record)] == [f"directory {peers}"]
+
+
+def test_a_unit_is_disabled_where_no_boot_starts_it(
+    evidence: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evidence, "UNITS", str(tmp_path))
+    wants = tmp_path / "multi-user.target.wants"
+    wants.mkdir()
+    (tmp_path / "zramswap.service").touch()
+    items = [{"disabled": "zramswap.service"}]
+    assert evidence.lacking(items, evidence.measure(items)) == []
+    (wants / "zramswap.service").symlink_to("../zramswap.service")
+    assert evidence.lacking(items, evidence.measure(items)) != []
+
+
+def test_a_rule_of_ufw_is_told_by_its_words_whatever_the_comment(evidence: ModuleType) -> None:
+    commands = evidence._Commands([])
+    commands._outputs["ufw"] = (
+        "Added user rules (see 'ufw status' for running firewall):\n"
+        "ufw allow 22/tcp\nufw route allow in on wg0 out on cni0 comment 'edgectl'\n"
+    )
+    assert evidence._ufw({"ufw": "allow 22/tcp"}, commands)
+    assert evidence._ufw({"ufw": "route allow in on wg0 out on cni0"}, commands)
+    assert not evidence._ufw({"ufw": "allow in on wg0"}, commands)
+
+
 def test_a_line_of_a_shared_file_may_be_surrounded_by_anything(evidence: ModuleType, tmp_path: Path) -> None:
     hosts = tmp_path / "hosts"
     hosts.write_text("127.0.0.1 localhost\n127.0.0.1 api.lab.internal\n")
