@@ -120,7 +120,9 @@ def test_a_lost_worker_is_left_out_and_a_lost_control_plane_or_hub_stops_everyth
     assert answer.code == 4
     assert "the control plane nuc1 cannot be reached, so nothing was started" in answer.err
     assert answer.out == ""
-    endpoint = "    wireguard_topology: hub\n  children:\n    hub: {hosts: {nuc2: {wireguard_endpoint: a.example:51871}}}\n"
+    endpoint = (
+        "    wireguard_topology: hub\n  children:\n    hub: {hosts: {nuc2: {wireguard_endpoint: a.example:51871}}}\n"
+    )
     hosts.write_text(text.replace("  children:\n", endpoint, 1).replace("{ansible_host: 10.0.0.2}", lost))
     answer = edgectl("bootstrap", inventory)
     assert answer.code == 4

@@ -54,7 +54,7 @@ PLAY = [
     }
 ]
 # Writes down what it is given, and knows of no chain.
-IPTABLES = "#!/bin/sh\ncase $* in *-C* | *-S*) exit 1 ;; esac\necho \"iptables $*\" >>\"$OUT\"\n"
+IPTABLES = '#!/bin/sh\ncase $* in *-C* | *-S*) exit 1 ;; esac\necho "iptables $*" >>"$OUT"\n'
 RESTORE = '#!/bin/sh\ncat >>"$OUT"\n'
 
 

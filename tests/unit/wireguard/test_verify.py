@@ -33,7 +33,9 @@ def test_a_spoke_that_never_called_its_hub_is_looked_for_at_the_spoke(monkeypatc
     assert verify.reason("wg0", {**PEER, "endpoint": ""}, 1420).startswith("it has never called: is the tunnel up on")
 
 
-@pytest.mark.parametrize(("passing_mtu", "words"), [(0, "no answer through relay"), (1400, "set `wireguard_mtu: 1396`")])
+@pytest.mark.parametrize(
+    ("passing_mtu", "words"), [(0, "no answer through relay"), (1400, "set `wireguard_mtu: 1396`")]
+)
 def test_a_host_behind_the_hub_has_no_handshake_of_its_own(
     monkeypatch: pytest.MonkeyPatch, passing_mtu: int, words: str
 ) -> None:
