@@ -19,6 +19,7 @@ from edgectl.inventory.rules.hosts import DNS_LABEL
 from edgectl.inventory.state import PeerState
 from edgectl.inventory.vault import Vault
 from edgectl.output.renderer import Renderer
+from edgectl.ssh.target import of_inventory
 
 # Names the playbook too.
 VERB = "peers"
@@ -38,10 +39,10 @@ class Added:
 
 @dataclass(frozen=True)
 class Peer:
-    """A peer, and what the control planes know of it.
+    """A peer, and what the control planes know of it, or the hub where there is one.
 
-    handshakes: control plane -> seconds since the last handshake, None before the first. Control planes that do not
-    answer are left out.
+    handshakes: such a host -> seconds since the last handshake, None before the first. Those that do not answer are left
+    out.
     """
 
     name: str
@@ -153,12 +154,14 @@ def remove(session: Session, name: str, renderer: Renderer, *, on_cancel: Callab
 
 
 def peers(inventory: Inventory, login: Login) -> tuple[list[Peer], dict[str, str]]:
-    """All peers, and the control planes that do not answer, each with the reason."""
+    """All peers, and the control planes, or the hub, that do not answer, each with the reason."""
     if not inventory.state.peers:
         return [], {}
     interface = str(inventory.option("wireguard_interface", _INTERFACE))
     command = f"date +%s; wg show {shlex.quote(interface)} latest-handshakes"
-    answers = remote.run_as_root(inventory, remote.control_planes(inventory), command, login)
+    hub = {host.name for host in inventory.hub}
+    asked = [target for target in of_inventory(inventory) if target.name in hub] or remote.control_planes(inventory)
+    answers = remote.run_as_root(inventory, asked, command, login)
     ages = {name: handshake_ages(answer.stdout.splitlines()) for name, answer in answers.items() if answer.ok}
     silent = {
         name: answer.reason or (answer.stderr.strip() or f"exit code {answer.rc}").splitlines()[-1]

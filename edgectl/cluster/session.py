@@ -65,7 +65,7 @@ def open_session(request: Request, dialog: Dialog | None, read: Callable[..., In
     """Read the inventory, find the passwords, know the host keys, and see who answers.
 
     Raises UsageError or Problems before anything on any host was changed. A host that cannot be reached is left
-    out, unless it is the control plane and the verb needs it.
+    out, unless it is the control plane, or the hub, and the verb needs it.
     """
     ask = dialog.password if dialog else None
     vault = secrets.find_vault(request.inventory, request.vault_password_file, ask)
@@ -77,7 +77,7 @@ def open_session(request: Request, dialog: Dialog | None, read: Callable[..., In
     password = _open_sudo(targets, answers, password, ask)
     left_out = {name: answer.reason for name, answer in answers.items() if answer.trouble is not None}
     if request.need_control_plane:
-        _require_control_plane(inventory, left_out, targets)
+        _require_foundation(inventory, left_out, targets)
     if all(name in left_out for name in selected):
         raise Problems([_unreachable(t, left_out[t.name]) for t in targets if t.name in selected])
     hidden = frozenset(filter(None, (p for t in targets for p in (t.password, t.become_password))))
@@ -177,10 +177,14 @@ def _unreachable(target: Target, reason: str, what: str = "") -> UnreachableErro
     )
 
 
-def _require_control_plane(inventory: Inventory, left_out: Mapping[str, str], targets: Sequence[Target]) -> None:
-    needed = {host.name for host in inventory.control_plane}
+def _require_foundation(inventory: Inventory, left_out: Mapping[str, str], targets: Sequence[Target]) -> None:
+    """Without a control plane, and without the hub through which all others talk, nobody can go on."""
+    needed = {host.name: "hub" for host in inventory.hub}
+    planes = {host.name for host in inventory.control_plane}
     # A cluster that stands needs one of them; one that is to be made begins with all.
-    if not needed & set(left_out) or (inventory.state.cluster.ca_hash and needed - set(left_out)):
+    if not (inventory.state.cluster.ca_hash and planes - set(left_out)):
+        needed |= dict.fromkeys(planes, "control plane")
+    if not set(needed) & set(left_out):
         return
     lost = [target for target in targets if target.name in left_out]
     raise Problems(
@@ -188,7 +192,7 @@ def _require_control_plane(inventory: Inventory, left_out: Mapping[str, str], ta
             _unreachable(
                 target,
                 left_out[target.name],
-                f"the control plane {target.name} cannot be reached, so nothing was started"
+                f"the {needed[target.name]} {target.name} cannot be reached, so nothing was started"
                 if target.name in needed
                 else "",
             )

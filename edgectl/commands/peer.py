@@ -75,7 +75,7 @@ def list_(
     ask_become_pass: options.AskBecomePass = False,
     vault_password_file: options.VaultPasswordFile = None,
 ) -> None:
-    """Show the peers, and when each control plane last heard of them. Changes nothing."""
+    """Show the peers, and when each control plane, or the hub, last heard of them. Changes nothing."""
     from edgectl.cluster import peers
     from edgectl.cluster.remote import login
     from edgectl.commands.opening import open_inventory

@@ -205,7 +205,8 @@ cluster:
         # With several network interfaces, name the address that the other machines reach a host by:
         # cluster_lan_address: 192.168.1.21
 
-# A machine that carries tunnels but is no node, such as one with a public address:
+# Machines behind different routers cannot call each other: one that all others can call carries their tunnels
+# (with wireguard_topology: hub in group_vars/all.yml). It need not be a node:
 # hub:
 #   hosts:
 #     relay:

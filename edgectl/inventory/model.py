@@ -105,7 +105,7 @@ class Inventory:
 
     @property
     def hub(self) -> tuple[Host, ...]:
-        """Hosts that carry tunnels and are no nodes."""
+        """The host, a node or not, that all others reach each other through (`wireguard_topology: hub`)."""
         return self._members("hub")
 
     @property

@@ -12,7 +12,7 @@ from edgectl.output.words import duration
 
 
 def lines(peers: Sequence[Peer], silent: Mapping[str, str]) -> Iterator[str]:
-    """A table with a column for each control plane that answers; the others follow with their reason."""
+    """A table with a column for each host that knows the peers and answers; the others follow with their reason."""
     if not peers:
         yield "no peers yet: edgectl peer add NAME lets your own machine in"
         return

@@ -78,10 +78,11 @@ class ActionModule(ActionBase):
             return None
 
     def _without_facts(self, name, variables) -> Finding:
-        """A host that gave no facts: out of reach (only left out, unless it is the control plane), or refusing us."""
+        """A host that gave no facts: refusing us, or out of reach, which leaves it out unless all others need it."""
         answer = variables.get(self._task.args.get("facts_result", "edgectl_facts_result")) or {}
         reason = reason_of(answer)
-        needed = "control_plane" in variables.get("group_names", [])
+        groups = variables.get("group_names", [])
+        needed = next((what for what in ("control_plane", "hub") if what in groups), "").replace("_", " ")
         if answer.get("failed") and not answer.get("unreachable"):
             return Finding(
                 what="the state of this host could not be read",
@@ -93,7 +94,7 @@ class ActionModule(ActionBase):
                 docs="docs/checks.md#i-no-facts",
             )
         return Finding(
-            what="the control plane is out of reach" if needed else "the host is out of reach and is left out",
+            what=f"the {needed} is out of reach" if needed else "the host is out of reach and is left out",
             evidence=reason,
             fix=f"check that it runs and that `ssh {variables.get('ansible_host', name)}` works, then run this again",
             severity="error" if needed else "warning",

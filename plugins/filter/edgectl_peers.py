@@ -56,13 +56,25 @@ def peer(name, variables, pod_hosts, default_port):
     }
 
 
-def wireguard_peers(names, hostvars, pod_hosts, default_port):
+def spoke(entry, variables):
+    """A spoke's entry, which its hub keeps: called only where the inventory says so, since its LAN is another one."""
+    return {**entry, "endpoint": str(variables.get("wireguard_endpoint") or ""), "keepalive": 0}
+
+
+def wireguard_peers(names, hostvars, pod_hosts, default_port, hub=(), behind_hub=()):
     """The entries for hosts `names`, without those that the state file does not know yet.
 
-    pod_hosts: the names of those whose pods are reached through the tunnel.
+    pod_hosts: the names of those whose pods are reached through the tunnel. hub: the name of the host that all others
+    reach each other through, in a list, and behind_hub: the networks that they reach so; both empty in a mesh.
     """
     enrolled = (name for name in names if (hostvars[name].get("edgectl_state") or {}).get("wireguard_public_key"))
-    return [peer(name, hostvars[name], pod_hosts, default_port) for name in enrolled]
+    entries = [peer(name, hostvars[name], pod_hosts, default_port) for name in enrolled]
+    if not hub:
+        return entries
+    return [
+        {**entry, "allowed_ips": list(behind_hub)} if entry["name"] in hub else spoke(entry, hostvars[entry["name"]])
+        for entry in entries
+    ]
 
 
 def outside_peers(peers):

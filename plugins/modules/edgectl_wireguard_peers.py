@@ -19,7 +19,9 @@ description:
 options:
   interface: {description: Name of the interface., type: str, required: true}
   peers:
-    description: Entries that must be there. An entry without endpoint keeps the endpoint that its file has.
+    description:
+      - Entries that must be there. An entry without endpoint keeps the endpoint that its file has, unless its keepalive
+        is 0, which says that the peer calls and is not called.
     type: list
     elements: dict
     default: []
@@ -54,7 +56,8 @@ ENDPOINT = re.compile(r"^Endpoint = (.+)$", re.MULTILINE)
 
 def entry(peer, keepalive, current):
     """The text of a peer's file."""
-    known_endpoint = ENDPOINT.search(current or "")
+    own = peer.get("keepalive")
+    known_endpoint = ENDPOINT.search(current or "") if own != 0 else None
     endpoint = peer["endpoint"] or (known_endpoint.group(1) if known_endpoint else "")
     lines = [
         f"# {peer['name']}",
@@ -64,7 +67,6 @@ def entry(peer, keepalive, current):
     ]
     if endpoint:
         lines.append(f"Endpoint = {endpoint}")
-    own = peer.get("keepalive")
     # WireGuard shows 0 as `off`, which is also what it takes a missing line for.
     if seconds := keepalive if own is None else own:
         lines.append(f"PersistentKeepalive = {seconds}")

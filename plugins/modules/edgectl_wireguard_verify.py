@@ -19,7 +19,8 @@ description:
 options:
   interface: {description: Name of the interface., type: str, required: true}
   peers:
-    description: As from the filter C(edgectl_wireguard_peers).
+    description:
+      - As from the filter C(edgectl_wireguard_peers). With C(via), the host of that name passes packets on to the peer.
     type: list
     elements: dict
     required: true
@@ -60,16 +61,29 @@ def handshakes(interface):
     return {key: int(time.time()) - int(stamp) for key, stamp in pairs if stamp != "0"}
 
 
+def handshake_problem(interface, peer, reaches):
+    """What is wrong with the way to a peer that this host talks to directly; empty when small packets get through."""
+    name, where = peer["name"], peer.get("endpoint")
+    age = handshakes(interface).get(peer["public_key"])
+    if age is None and not where:
+        return f"it has never called: is the tunnel up on {name}, and is UDP from there to this host let through?"
+    if age is None:
+        return f"no WireGuard handshake: is UDP to {where} let through, and is the tunnel up on {name}?"
+    if age > STALE:
+        return f"the last WireGuard handshake was {age} s ago: is {name} up, and its tunnel?"
+    if not reaches:
+        return f"handshake {age} s ago, but {peer['address']} does not answer a ping: look at the firewall there"
+    return ""
+
+
 def reason(interface, peer, mtu):
     """Why a peer is silent, in words that say where to look."""
-    where = peer.get("endpoint") or "an endpoint that is not known here"
-    age = handshakes(interface).get(peer["public_key"])
-    if age is None:
-        return f"no WireGuard handshake: is UDP to {where} let through, and is the tunnel up on {peer['name']}?"
-    if age > STALE:
-        return f"the last WireGuard handshake was {age} s ago: is {peer['name']} up, and its tunnel?"
-    if not answers(peer["address"], SMALL):
-        return f"handshake {age} s ago, but {peer['address']} does not answer a ping: look at the firewall there"
+    via = peer.get("via")
+    reaches = answers(peer["address"], SMALL)
+    if via and not reaches:
+        return f"no answer through {via}: is the tunnel up on {peer['name']}, and does {via} reach it?"
+    if not via and (problem := handshake_problem(interface, peer, reaches)):
+        return problem
     passing = largest_mtu(peer["address"], mtu)
     return f"packets of {mtu} bytes do not get through, of {passing} they do: set `wireguard_mtu: {passing}`"
 

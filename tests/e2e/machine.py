@@ -119,3 +119,20 @@ def node_state(cluster: Cluster, node: str) -> NodeState:
         ),
         files={path: digest for digest, path in (line.split("  ", 1) for line in files.splitlines() if "  " in line)},
     )
+
+
+def differences(before: NodeState, after: NodeState) -> list[str]:
+    """What a node has now and had not before, or the other way round, a line each."""
+    lines = [f"link left: {x}" for x in sorted(after.links - before.links)]
+    lines += [f"link gone: {x}" for x in sorted(before.links - after.links)]
+    lines += [f"unit left enabled: {x}" for x in sorted(after.units - before.units)]
+    lines += [f"unit no longer enabled: {x}" for x in sorted(before.units - after.units)]
+    lines += [f"package left: {x}" for x in sorted(after.packages - before.packages)]
+    lines += [f"package gone: {x}" for x in sorted(before.packages - after.packages)]
+    lines += [f"file left: {x}" for x in sorted(after.files.keys() - before.files.keys())]
+    lines += [f"file gone: {x}" for x in sorted(before.files.keys() - after.files.keys())]
+    kept = sorted(before.files.keys() & after.files.keys())
+    lines += [f"file changed: {x}" for x in kept if after.files[x] != before.files[x]]
+    if before.firewall != after.firewall:
+        lines.append(f"firewall:\n{before.firewall}\n--- after\n{after.firewall}")
+    return lines

@@ -5,14 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import shlex
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.e2e import netcheck_image
 from tests.e2e.cluster import EDGECTL, Cluster, run, wait_for
+from tests.e2e.pods import get, reach_each_other, start
 
 MARKER = "edgectl-marker-7c1d0e55"
 # Writes every frame of eth0 to a file for some seconds, with nothing but Python on the node.
@@ -35,55 +33,18 @@ with open("/run/capture", "wb") as out:
 @pytest.fixture(scope="module")
 def pods(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """One netcheck pod on each node and a service in front of that on orin1; returns node to pod address."""
-    archive = netcheck_image.build(tmp_path_factory.mktemp("netcheck"))
-    for node in ("nuc1", "nuc2", "orin1"):
-        _copy(cluster, node, archive)
-        cluster.ssh(node, "ctr -n k8s.io images import /tmp/netcheck.tar && rm /tmp/netcheck.tar")
-        cluster.kubectl("delete", "pod", f"net-{node}", "--ignore-not-found", "--wait=false", "--grace-period=0")
-    wait_for("old pods to go", lambda: not cluster.get("pods", "-n", "default")["items"])
-    for node in ("nuc1", "nuc2", "orin1"):
-        overrides = {"spec": {"nodeName": node, "terminationGracePeriodSeconds": 0}}
-        cluster.kubectl(
-            "run", f"net-{node}", f"--image={netcheck_image.IMAGE}", "--image-pull-policy=Never", f"--labels=on={node}",
-            f"--overrides={json.dumps(overrides)}",
-        )  # fmt: skip
+    found = start(cluster, ["nuc1", "nuc2", "orin1"], tmp_path_factory.mktemp("netcheck"))
     cluster.kubectl("create", "service", "clusterip", "orin", "--tcp=80:8080")
     cluster.kubectl("patch", "service", "orin", "-p", json.dumps({"spec": {"selector": {"on": "orin1", "app": None}}}))
-    yield wait_for("the pods to run", lambda: _addresses(cluster))
+    yield found
     cluster.kubectl("delete", "service", "orin")
     cluster.kubectl("delete", "pod", "net-nuc1", "net-nuc2", "net-orin1", "--grace-period=0")
-
-
-def _copy(cluster: Cluster, node: str, file: Path) -> None:
-    with file.open("rb") as stream:
-        subprocess.run(
-            [EDGECTL, "lab", "ssh", "--name", cluster.lab, node, "--", f"cat > /tmp/{file.name}"],
-            stdin=stream,
-            check=True,
-            timeout=120,
-        )
-
-
-def _addresses(cluster: Cluster) -> dict[str, str] | None:
-    items = cluster.get("pods", "-n", "default")["items"]
-    if len(items) < 3 or any(pod["status"]["phase"] != "Running" for pod in items):
-        return None
-    return {pod["spec"]["nodeName"]: pod["status"]["podIP"] for pod in items}
-
-
-def get(cluster: Cluster, node: str, url: str) -> str:
-    """Fetch a URL from inside the pod on that node."""
-    return cluster.kubectl("exec", f"net-{node}", "--", "/netcheck", "get", url)
 
 
 def test_pods_on_different_nodes_reach_each_other_by_address_and_nobody_translates_it(
     cluster: Cluster, pods: dict[str, str]
 ) -> None:
-    for source in pods:
-        for target in pods:
-            if source != target:
-                answer = get(cluster, source, f"http://{pods[target]}:8080/")
-                assert f"from={pods[source]} " in answer, (source, target)
+    assert reach_each_other(cluster, pods)
 
 
 def test_a_service_name_resolves_and_answers_on_every_node(cluster: Cluster, pods: dict[str, str]) -> None:

@@ -8,22 +8,6 @@ from tests.e2e.cluster import Cluster, edgectl, wait_for
 NODES = ("nuc1", "nuc2", "orin1")
 
 
-def differences(before: machine.NodeState, after: machine.NodeState) -> list[str]:
-    lines = [f"link left: {x}" for x in sorted(after.links - before.links)]
-    lines += [f"link gone: {x}" for x in sorted(before.links - after.links)]
-    lines += [f"unit left enabled: {x}" for x in sorted(after.units - before.units)]
-    lines += [f"unit no longer enabled: {x}" for x in sorted(before.units - after.units)]
-    lines += [f"package left: {x}" for x in sorted(after.packages - before.packages)]
-    lines += [f"package gone: {x}" for x in sorted(before.packages - after.packages)]
-    lines += [f"file left: {x}" for x in sorted(after.files.keys() - before.files.keys())]
-    lines += [f"file gone: {x}" for x in sorted(before.files.keys() - after.files.keys())]
-    kept = sorted(before.files.keys() & after.files.keys())
-    lines += [f"file changed: {x}" for x in kept if after.files[x] != before.files[x]]
-    if before.firewall != after.firewall:
-        lines.append(f"firewall:\n{before.firewall}\n--- after\n{after.firewall}")
-    return lines
-
-
 def test_reset_of_one_worker_takes_it_out_of_the_cluster_and_off_its_peers(cluster: Cluster) -> None:
     address = cluster.ready()["nuc3"]
     edgectl("reset", str(cluster.inventory), "--limit", "nuc3", "--yes")
@@ -42,7 +26,7 @@ def test_reset_of_all_leaves_every_node_as_it_was_before_bootstrap(
     problems = [
         f"{node}: {line}"
         for node in NODES
-        for line in differences(nodes_before[node], machine.node_state(cluster, node))
+        for line in machine.differences(nodes_before[node], machine.node_state(cluster, node))
     ]
     assert not problems, "\n".join(problems)
 

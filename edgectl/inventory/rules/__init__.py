@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from edgectl.inventory.model import Inventory
 from edgectl.inventory.problem import Problem
-from edgectl.inventory.rules import forms, hosts, membership, networks, remembered, settings, versions
+from edgectl.inventory.rules import forms, hosts, hub, membership, networks, remembered, settings, versions
 
 RULES = (
     membership.problems,
@@ -13,6 +13,7 @@ RULES = (
     forms.problems,
     versions.problems,
     networks.problems,
+    hub.problems,
     remembered.problems,
 )
 

@@ -13,7 +13,7 @@ _SKELETON = "cluster: {children: {control_plane: {hosts: {nuc1: {ansible_host: 1
 
 
 def problems(inventory: Inventory) -> Iterator[Problem]:
-    """A cluster needs an odd number of control planes, and each host one place."""
+    """A cluster needs an odd number of control planes, and each of its hosts one place."""
     misspelt = dict(_misspelt_groups(inventory))
     yield from misspelt.values()
     if not inventory.groups.get("cluster"):
@@ -72,18 +72,17 @@ def _control_plane(inventory: Inventory) -> Iterator[Problem]:
 
 
 def _one_place_each(inventory: Inventory) -> Iterator[Problem]:
-    placed = {group: set(inventory.groups.get(group, ())) for group in ("control_plane", "workers", "hub")}
+    control_plane, workers = ({host.name for host in group} for group in (inventory.control_plane, inventory.workers))
     for host in inventory.hosts:
-        groups = [group for group, names in placed.items() if host.name in names]
         place = host.place() or inventory.path
-        if len(groups) > 1:
+        if host.name in control_plane & workers:
             yield Problem(
                 place,
-                f"{host.name} is in {' and '.join(groups)}",
-                "a host has one place: control_plane, workers or hub",
-                f"take it out of {groups[-1]}" if "hub" not in groups else "take it out of hub, or out of the cluster",
+                f"{host.name} is in control_plane and workers",
+                "a node has one place: control_plane or workers",
+                "take it out of workers",
             )
-        elif not groups:
+        elif "cluster" in host.groups and host.name not in control_plane | workers:
             yield Problem(
                 place,
                 f"{host.name} is in cluster, but neither in control_plane nor in workers",

@@ -139,7 +139,7 @@ def _lan_addresses(inventory: Inventory) -> list[tuple[Host, IPv4Address]]:
 
 
 def _room(inventory: Inventory, plans: dict[str, _Plan]) -> Iterator[Problem]:
-    nodes = [host for host in inventory.hosts if host not in inventory.hub]
+    nodes = [host for host in inventory.hosts if "cluster" in host.groups]
     pods, prefix = plans.get("cluster_pod_cidr"), inventory.option("cluster_pod_prefix", 24)
     if pods is not None and str(prefix).isdecimal():
         length = int(prefix)

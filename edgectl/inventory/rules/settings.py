@@ -16,6 +16,7 @@ from edgectl.inventory.problem import Problem, Where
 _LATER = ("ansible_facts", "edgectl_state")
 # One value for all hosts: half a cluster with another pod network is no cluster.
 PER_HOST = ("cluster_lan_address",)
+SHARED = ("wireguard_network", "wireguard_topology")
 # How Ansible logs in and becomes root (ansible.constants.MAGIC_VARIABLE_MAPPING and the variables of its connection
 # plugin ssh, core 2.19). Others may start with ansible_ too, so only what is nearly one of these is a slip.
 CONNECTION_VARIABLES = (
@@ -106,7 +107,8 @@ def _misfits(inventory: Inventory, host: Host, option: Option) -> Iterator[Probl
 
 
 def _differing(inventory: Inventory, options: Mapping[str, Option]) -> Iterator[Problem]:
-    shared = [name for name, option in options.items() if option.role == "cluster" and name not in PER_HOST]
+    of_cluster = [name for name, option in options.items() if option.role == "cluster" and name not in PER_HOST]
+    shared = [*of_cluster, *SHARED]
     for name in shared:
         values = {host.name: host.option(name, None) for host in inventory.hosts}
         first = next(iter(values), None)

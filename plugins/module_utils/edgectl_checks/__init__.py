@@ -38,6 +38,7 @@ OPTIONS = (
     "wireguard_interface",
     "wireguard_network",
     "wireguard_port",
+    "wireguard_topology",
 )
 
 

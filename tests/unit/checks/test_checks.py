@@ -303,6 +303,14 @@ def test_a_hub_needs_nothing_that_only_nodes_need(states, options):
     assert run_checks(states, options) == []
 
 
+def test_spokes_behind_different_routers_may_have_the_same_address(states, options):
+    states[HOST]["network"]["default_address"] = "192.168.1.12"
+    assert {finding.id for finding in run_checks(states, options)} == {"I-ADDRESS-DUPLICATE"}
+    for of_host in options.values():
+        of_host["wireguard_topology"] = "hub"
+    assert run_checks(states, options) == []
+
+
 def test_with_consent_docker_users_are_not_asked_again(states, options):
     states[HOST]["containerd"].update(disabled_plugins=["cri"], docker_owned=True)
     options[HOST]["containerd_enable_cri"] = "allow"

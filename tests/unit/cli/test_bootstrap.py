@@ -113,7 +113,7 @@ def test_a_limit_that_names_nobody_says_so(edgectl: Edgectl, inventory: Path, pl
     assert "did you mean orin1?" in answer.err
 
 
-def test_a_lost_worker_is_left_out_and_a_lost_control_plane_stops_everything(
+def test_a_lost_worker_is_left_out_and_a_lost_control_plane_or_hub_stops_everything(
     edgectl: Edgectl, inventory: Path, playbook: Write
 ) -> None:
     playbook(WORKS)
@@ -131,6 +131,13 @@ def test_a_lost_worker_is_left_out_and_a_lost_control_plane_stops_everything(
     assert answer.code == 4
     assert "the control plane nuc1 cannot be reached, so nothing was started" in answer.err
     assert answer.out == ""
+    endpoint = (
+        "    wireguard_topology: hub\n  children:\n    hub: {hosts: {nuc2: {wireguard_endpoint: a.example:51871}}}\n"
+    )
+    hosts.write_text(text.replace("  children:\n", endpoint, 1).replace("{ansible_host: 10.0.0.2}", lost))
+    answer = edgectl("bootstrap", inventory)
+    assert answer.code == 4
+    assert "the hub nuc2 cannot be reached, so nothing was started" in answer.err
 
 
 def test_reset_without_a_terminal_wants_yes(edgectl: Edgectl, inventory: Path, playbook: Write) -> None:

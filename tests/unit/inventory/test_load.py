@@ -33,7 +33,7 @@ def test_the_sample_inventory_is_valid_and_has_two_nucs_and_a_jetson():
 
 def test_hosts_come_in_the_order_of_the_inventory_with_the_control_plane_first(inventory_directory):
     hub = "hub:\n  hosts:\n    relay: {ansible_host: 203.0.113.10}\n"
-    inventory = load(inventory_directory({"a-hub.yml": hub}))
+    inventory = load(inventory_directory({"a-hub.yml": hub, "group_vars/all.yml": "wireguard_topology: hub\n"}))
     assert names(inventory.hosts) == ["nuc1", "nuc2", "orin1", "relay"]
     assert names(inventory.hub) == ["relay"]
 

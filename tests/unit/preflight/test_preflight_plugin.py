@@ -113,6 +113,14 @@ def test_a_worker_out_of_reach_is_left_out_with_a_warning(hosts):
     ]
 
 
+def test_a_hub_out_of_reach_stops_everybody(hosts):
+    hosts["relay"] = {"group_names": ["hub"]}
+    hosts["relay"]["edgectl_facts_result"] = {"unreachable": True, "msg": "No route to host"}
+    result = run(hosts)
+    assert result["failed"] is True
+    assert "the hub is out of reach" in result["msg"]
+
+
 def test_a_control_plane_out_of_reach_stops_everybody(hosts):
     del hosts["nuc1"]["ansible_facts"]
     hosts["nuc1"]["edgectl_facts_result"] = {"unreachable": True, "msg": "No route to host"}

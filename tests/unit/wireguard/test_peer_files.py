@@ -53,6 +53,11 @@ def test_a_peer_whose_address_nobody_can_tell_keeps_the_one_it_had() -> None:
     assert wanted({"nuc2": FILE}, [{**NUC2, "endpoint": ""}], ["nuc2"], []) == {"nuc2": FILE}
 
 
+def test_a_peer_that_calls_loses_the_address_at_which_it_was_called_before() -> None:
+    caller = {**NUC2, "endpoint": "", "keepalive": 0}
+    assert "Endpoint" not in wanted({"nuc2": FILE}, [caller], ["nuc2"], [])["nuc2"]
+
+
 def test_a_peer_that_nobody_calls_gets_no_keepalive_and_wireguard_sees_no_difference() -> None:
     laptop = {**NUC2, "name": "laptop", "endpoint": "", "keepalive": 0, "allowed_ips": ["10.200.0.9/32"]}
     text = wanted({}, [laptop], None, [])["laptop"]

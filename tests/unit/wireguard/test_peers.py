@@ -37,6 +37,34 @@ def test_a_hub_without_pods_is_reached_by_its_address_alone() -> None:
     assert entries(HOSTS)["vps"]["allowed_ips"] == ["10.200.0.3/32"]
 
 
+BEHIND = ["10.200.0.0/24", "10.244.0.0/16"]
+
+
+def through(hub: str, **more: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    hostvars = {**HOSTS, **more}
+    found = peers.wireguard_peers(list(hostvars), hostvars, ["nuc1", "nuc2"], 51871, [hub], BEHIND)
+    return {entry["name"]: entry for entry in found}
+
+
+def test_spokes_reach_everything_through_the_hub() -> None:
+    assert through("vps")["vps"]["allowed_ips"] == BEHIND
+    assert through("vps")["vps"]["endpoint"] == "vps.example.net:51871"
+    assert "keepalive" not in through("vps")["vps"]
+    # A node can be the hub as well.
+    assert through("nuc1")["nuc1"]["allowed_ips"] == BEHIND
+
+
+def test_the_hub_knows_a_spoke_by_its_own_networks_and_waits_for_its_call() -> None:
+    spoke = through("vps")["nuc2"]
+    assert spoke["allowed_ips"] == ["10.200.0.2/32", "10.244.2.0/24"]
+    assert (spoke["endpoint"], spoke["keepalive"]) == ("", 0)
+
+
+def test_the_hub_calls_a_spoke_only_where_the_inventory_says_it_can() -> None:
+    open_one = host(4, wireguard_endpoint="198.51.100.4:51871")
+    assert through("vps", nuc4=open_one)["nuc4"]["endpoint"] == "198.51.100.4:51871"
+
+
 def test_a_host_that_was_never_enrolled_is_no_peer() -> None:
     assert set(entries({**HOSTS, "new": {"ansible_host": "192.168.1.9"}})) == set(HOSTS)
 

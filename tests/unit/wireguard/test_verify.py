@@ -25,3 +25,20 @@ def test_the_reason_says_where_to_look(
     monkeypatch.setattr(verify, "handshakes", lambda _: {} if age is None else {"key": age})
     monkeypatch.setattr(verify, "answers", lambda _address, size, wait=1: size + 28 <= passing_mtu)
     assert words in verify.reason("wg0", PEER, 1420)
+
+
+def test_a_spoke_that_never_called_its_hub_is_looked_for_at_the_spoke(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify, "handshakes", lambda _: {})
+    monkeypatch.setattr(verify, "answers", lambda _address, _size, wait=1: False)
+    assert verify.reason("wg0", {**PEER, "endpoint": ""}, 1420).startswith("it has never called: is the tunnel up on")
+
+
+@pytest.mark.parametrize(
+    ("passing_mtu", "words"), [(0, "no answer through relay"), (1400, "set `wireguard_mtu: 1396`")]
+)
+def test_a_host_behind_the_hub_has_no_handshake_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, passing_mtu: int, words: str
+) -> None:
+    monkeypatch.setattr(verify, "handshakes", lambda _: {})
+    monkeypatch.setattr(verify, "answers", lambda _address, size, wait=1: size + 28 <= passing_mtu)
+    assert words in verify.reason("wg0", {**PEER, "via": "relay"}, 1420)
