@@ -18,18 +18,19 @@ from edgectl.recording import catalogue
 
 ROLES = sorted(path.parents[1].name for path in (content.root() / "roles").glob("*/meta/receipt.yml"))
 HOSTS = {"nuc1": "nuc-ubuntu24.04", "orin1": "orin-nx-jp6.2"}
-_ADDRESSES = {"nuc1": 1, "orin1": 2, "relay": 3}
+_ADDRESSES = {"nuc1": 1, "orin1": 2}
 
 
 def write_inventory(directory: Path, group_vars: Mapping[str, str] | None = None) -> Path:
-    """A control plane, a Jetson, and a hub that no play of a test reaches. group_vars: texts by file name."""
+    """A control plane and a Jetson, both enrolled. group_vars: texts by file name."""
     local = {"ansible_connection": "local", "ansible_become": False, "ansible_python_interpreter": sys.executable}
     entries = {name: {"ansible_host": f"192.168.1.{number}"} for name, number in _ADDRESSES.items()}
     nodes = {"control_plane": {"hosts": {"nuc1": entries["nuc1"]}}, "workers": {"hosts": {"orin1": entries["orin1"]}}}
-    groups = {"cluster": {"children": nodes}, "hub": {"hosts": {"relay": entries["relay"]}}}
     state = {name: {"edgectl_state": _state(number)} for name, number in _ADDRESSES.items()}
     (directory / "group_vars" / "all").mkdir(parents=True)
-    (directory / "hosts.yml").write_text(yaml.safe_dump({"all": {"vars": local, "children": groups}}))
+    (directory / "hosts.yml").write_text(
+        yaml.safe_dump({"all": {"vars": local, "children": {"cluster": {"children": nodes}}}})
+    )
     (directory / "edgectl.state.yml").write_text(yaml.safe_dump({"all": {"hosts": state}}))
     for name, text in (group_vars or {}).items():
         (directory / "group_vars" / "all" / name).write_text(text)
@@ -65,12 +66,17 @@ def probe(directory: Path) -> dict[str, Any]:
 
 
 def play(directory: Path, tasks: list[dict[str, Any]]) -> dict[str, Any]:
-    """A play on the cluster's hosts whose receipts are kept in the directory."""
+    """A play on the cluster's hosts that keeps their receipts, stamps and locks in the directory."""
+    place = f"{directory}/{{{{ inventory_hostname }}}}"
+    defaults = {
+        "edgectl_receipt": {"directory": place, "stamp": f"{place}.stamp"},
+        "edgectl_lock": {"path": f"{place}.lock"},
+    }
     return {
         "hosts": "cluster",
         "gather_facts": False,
         "roles": [{"role": "cluster"}],
-        "module_defaults": {"edgectl_receipt": {"directory": f"{directory}/{{{{ inventory_hostname }}}}"}},
+        "module_defaults": defaults,
         "tasks": [probe(directory), *tasks],
     }
 

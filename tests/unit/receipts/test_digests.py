@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 import yaml
 
 from tests.unit.receipts import recorded_hosts
-from tests.unit.receipts.recorded_hosts import HOSTS, ROLES
+from tests.unit.receipts.recorded_hosts import ROLES
 
 # Ansible runs for many of these tests at once: one worker of pytest has all of them.
 pytestmark = pytest.mark.xdist_group("digests")
@@ -21,8 +20,7 @@ pytestmark = pytest.mark.xdist_group("digests")
 Files = dict[str, str]
 
 PASSWORD = "correct horse"
-# Two hosts once, one of them in the other inventories: each receipt takes its time.
-JETSON = "orin1"
+HOST = "orin1"
 # Options of every role and of every type, which each inventory says in its own way.
 PLAIN = {
     "cluster_endpoint": "api.{{ cluster_name }}.example.org",
@@ -67,7 +65,7 @@ def vaulted(_directory: Path) -> tuple[Files, list[str]]:
     rest = {name: value for name, value in {**PLAIN, **NESTED}.items() if name not in whole}
     files = {"options.yml": yaml.dump(rest, Dumper=Dumper), "vault.yml": vault.encrypt(yaml.safe_dump(whole)).decode()}
     assert files["options.yml"].count("!vault") == 4
-    return files, ["--limit", JETSON]
+    return files, []
 
 
 def extra_variables(directory: Path) -> tuple[Files, list[str]]:
@@ -77,7 +75,7 @@ def extra_variables(directory: Path) -> tuple[Files, list[str]]:
     json_text = json.dumps({name: NESTED[name] for name in ("kubeadm_cert_sans", "kubeadm_kubelet_config")})
     given = [*(f"{name}={value}" for name, value in PLAIN.items()), json_text, f"@{file}"]
     other = {"cluster_name": "cellar", "wireguard_port": 1, "kubeadm_cert_sans": []}
-    return {"options.yml": yaml.safe_dump(other)}, ["--limit", JETSON, *(w for value in given for w in ("-e", value))]
+    return {"options.yml": yaml.safe_dump(other)}, [word for value in given for word in ("-e", value)]
 
 
 INVENTORIES: dict[str, Callable[[Path], tuple[Files, list[str]]]] = {
@@ -89,19 +87,19 @@ INVENTORIES: dict[str, Callable[[Path], tuple[Files, list[str]]]] = {
 
 @dataclass(frozen=True)
 class Found:
-    """Host -> role -> digest: by the gate of the process that ran the roles, in the receipts that they recorded, and by
-    the gate of another process, with its decision whether the role is due."""
+    """Role -> digest: by the gate of the process that ran the roles, in the receipts that these recorded, and by the
+    gate of another process, with its decision whether the role is due."""
 
-    gate: Mapping[str, Mapping[str, str]]
-    recorded: Mapping[str, Mapping[str, str]]
-    other_gate: Mapping[str, Mapping[str, str]]
-    due: Mapping[str, Mapping[str, bool]]
+    gate: Mapping[str, str]
+    recorded: Mapping[str, str]
+    other_gate: Mapping[str, str]
+    due: Mapping[str, bool]
 
 
 def say(lookup: str) -> dict[str, Any]:
-    """The task that tells what a lookup answers for each role on each host."""
+    """The task that tells what a lookup answers for each role."""
     answers = ", ".join(f"'{role}': lookup('{lookup}', '{role}')" for role in ROLES)
-    return {"ansible.builtin.debug": {"msg": f"{{{{ {{inventory_hostname: {{ {answers} }} }} | to_json }}}}"}}
+    return {"ansible.builtin.debug": {"msg": f"{{{{ {{ {answers} }} | to_json }}}}"}}
 
 
 def find(directory: Path, name: str) -> Found:
@@ -112,43 +110,33 @@ def find(directory: Path, name: str) -> Found:
         "ANSIBLE_ROLES_PATH": str(recorded_hosts.roles_without_work(directory / "roles")),
         "ANSIBLE_VAULT_PASSWORD_FILE": str(directory / "password"),
     }
+    options += ["--limit", HOST]
     roles = [{"ansible.builtin.include_role": {"name": r}, "when": f"lookup('edgectl_due', '{r}')"} for r in ROLES]
     play = recorded_hosts.play(directory, [say("digest_at_the_gate"), *roles])
-    gate = recorded_hosts.ansible(inventory, [play], *options, PYTHONHASHSEED="1", **env)
-    hosts = [*merged(gate)]
-    recorded = {host: recorded_hosts.receipts(directory, host) for host in hosts}
+    [gate] = recorded_hosts.ansible(inventory, [play], *options, PYTHONHASHSEED="1", **env)
+    recorded = {role: receipt["inputs"] for role, receipt in recorded_hosts.receipts(directory, HOST).items()}
     play = recorded_hosts.play(directory, [say("digest_at_the_gate"), say("edgectl_due")])
-    answers = recorded_hosts.ansible(inventory, [play], *options, PYTHONHASHSEED="2", **env)
-    return Found(
-        gate=merged(gate),
-        recorded={h: {role: receipt["inputs"] for role, receipt in of.items()} for h, of in recorded.items()},
-        other_gate=merged(answers[: len(hosts)]),
-        due=merged(answers[len(hosts) :]),
-    )
-
-
-def merged(answers: list[dict[str, Any]]) -> dict[str, Any]:
-    return {host: answer for one in answers for host, answer in one.items()}
+    other_gate, due = recorded_hosts.ansible(inventory, [play], *options, PYTHONHASHSEED="2", **env)
+    return Found(gate, recorded, other_gate, due)
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Found]:
+def found(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Found]:
     """By the name of an inventory; Ansible runs twice for each, with all roles."""
-    return cache(lambda name: find(tmp_path_factory.mktemp("digests"), name))
+    return {name: find(tmp_path_factory.mktemp("digests"), name) for name in INVENTORIES}
 
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("inventory", INVENTORIES)
 def test_gate_role_and_another_process_find_the_same_digest(
-    found: Callable[[str], Found], inventory: str, role: str
+    found: Mapping[str, Found], inventory: str, role: str
 ) -> None:
-    seen = found(inventory)
-    for host in HOSTS if inventory == "plain" else [JETSON]:
-        assert seen.gate[host][role] == seen.recorded[host][role] == seen.other_gate[host][role], host
-        assert seen.due[host][role] is False, host
+    seen = found[inventory]
+    assert seen.gate[role] == seen.recorded[role] == seen.other_gate[role]
+    assert seen.due[role] is False
 
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("inventory", ["vaulted", "extra variables"])
-def test_where_an_option_was_said_makes_no_difference(found: Callable[[str], Found], inventory: str, role: str) -> None:
-    assert found(inventory).recorded[JETSON][role] == found("plain").recorded[JETSON][role]
+def test_where_an_option_was_said_makes_no_difference(found: Mapping[str, Found], inventory: str, role: str) -> None:
+    assert found[inventory].recorded[role] == found["plain"].recorded[role]
