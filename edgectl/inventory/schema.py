@@ -57,7 +57,10 @@ def schema(kind: Kind) -> Schema:
         "type": ["object", "null"],
         "properties": {
             "cluster": {**_nested("cluster"), "description": "The machines that become nodes."},
-            "hub": {**_nested("hub"), "description": "The machine that all others reach each other through (wireguard_topology: hub)."},
+            "hub": {
+                **_nested("hub"),
+                "description": "The machine that all others reach each other through (wireguard_topology: hub).",
+            },
         },
         "additionalProperties": group,
         "definitions": {"variables": _variables(), "group": _group()},
