@@ -36,7 +36,7 @@ lint: $(VENV)/.installed ## ruff, mypy, yamllint, ansible-lint
 	ansible-lint
 
 unit: $(VENV)/.installed ## unit tests
-	@pytest tests/unit -n 2
+	@pytest tests/unit -n 2 --dist loadgroup
 
 molecule: setup ## each role on real lab nodes
 	@tests/molecule/run

@@ -6,8 +6,9 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from edgectl.cluster import peer_file, remote
+from edgectl.cluster import peer_file, remote, verified
 from edgectl.cluster.peer_file import HostEntry, KeyPair
 from edgectl.cluster.remote import Login
 from edgectl.cluster.session import Session
@@ -113,18 +114,22 @@ def check_new(inventory: Inventory, name: str) -> None:
 
 
 def add(
-    session: Session, name: str, file: Path, renderer: Renderer, *, on_cancel: Callable[[], None] | None = None
+    session: Session,
+    name: str,
+    file: Path,
+    renderer: Renderer,
+    *,
+    arguments: tuple[str, ...] = (),
+    on_cancel: Callable[[], None] | None = None,
 ) -> Added:
     """Make a key pair here, let its public half into the tunnels, and write the peer's configuration.
 
+    arguments: the user's own `-e` values.
     Hosts that do not answer learn of it in the next run that includes them; `outcome` names them. Raises EdgectlError
     when the state file did not take it, and nothing is left then.
     """
     keys = peer_file.make_keys()
-    outcome = carry_out(
-        VERB, session, renderer, limited=False, extra_vars={"edgectl_peers_added": {name: keys.public}},
-        on_cancel=on_cancel, repeat="bootstrap",
-    )  # fmt: skip
+    outcome = _carry_out(session, renderer, {"edgectl_peers_added": {name: keys.public}}, arguments, on_cancel)
     inventory = session.inventory
     given = state.read(inventory.state_file).peers.get(name)
     if given is None or given.wireguard_public_key != keys.public:
@@ -142,12 +147,16 @@ def add(
     return Added(outcome, given.wireguard_address, file, text, silent)
 
 
-def remove(session: Session, name: str, renderer: Renderer, *, on_cancel: Callable[[], None] | None = None) -> Outcome:
+def remove(
+    session: Session,
+    name: str,
+    renderer: Renderer,
+    *,
+    arguments: tuple[str, ...] = (),
+    on_cancel: Callable[[], None] | None = None,
+) -> Outcome:
     """Take a peer out of the state file and off every host that answers; the others drop it in their next run."""
-    outcome = carry_out(
-        VERB, session, renderer, limited=False, extra_vars={"edgectl_peers_removed": [name]},
-        on_cancel=on_cancel, repeat="bootstrap",
-    )  # fmt: skip
+    outcome = _carry_out(session, renderer, {"edgectl_peers_removed": [name]}, arguments, on_cancel)
     if name in state.read(session.inventory.state_file).peers:
         raise _not_done(outcome, f"{name} was not taken out", f"edgectl peer remove {name}")
     return outcome
@@ -188,6 +197,26 @@ def handshake_ages(lines: Iterable[str]) -> dict[str, int]:
     now, *pairs = lines
     times = dict(line.split("\t", 1) for line in pairs)
     return {key: max(0, int(now) - int(time)) for key, time in times.items() if int(time)}
+
+
+def _carry_out(
+    session: Session,
+    renderer: Renderer,
+    variables: Mapping[str, Any],
+    arguments: tuple[str, ...],
+    on_cancel: Callable[[], None] | None,
+) -> Outcome:
+    """Run the playbook. Hosts on which bootstrap had nothing to do before have nothing to do afterwards either."""
+    inventory = session.inventory.path
+    proof = None if arguments else verified.look(inventory)
+    stamp = verified.before_a_run(inventory) if proof else {}
+    outcome = carry_out(
+        VERB, session, renderer, limited=False, extra_vars={**variables, **stamp}, arguments=arguments,
+        on_cancel=on_cancel, repeat="bootstrap",
+    )  # fmt: skip
+    if proof and outcome.result.ok:
+        verified.remember(outcome, proof.nodes)
+    return outcome
 
 
 def _configuration(inventory: Inventory, keys: KeyPair, given: PeerState, hosts: list[HostEntry]) -> str:

@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import ModuleType
@@ -43,10 +43,10 @@ def before_a_run(inventory: Path) -> dict[str, str]:
     return {STAMP_VARIABLE: digest} if digest else {}
 
 
-def remember(outcome: Outcome) -> None:
+def remember(outcome: Outcome, nodes: Sequence[Mapping[str, Any]] = ()) -> None:
     """After a complete run: keep how its hosts are reached, so that the next look needs no Ansible.
 
-    Nothing is kept where a password is part of that.
+    Nothing is kept where a password is part of that. nodes: what is known of them, where the run itself does not say.
     """
     session = outcome.session
     targets = [session.targets[name] for name in session.selected]
@@ -59,7 +59,7 @@ def remember(outcome: Outcome) -> None:
     document = {
         "digest": digest,
         "targets": [_plain(target) for target in targets],
-        "nodes": outcome.result.summary.get("nodes") or [],
+        "nodes": outcome.result.summary.get("nodes") or list(nodes),
     }
     place = _memory(session.inventory.path)
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -38,6 +38,7 @@ def add(
     accept_new_host_keys: options.AcceptNewHostKeys = False,
     ask_become_pass: options.AskBecomePass = False,
     vault_password_file: options.VaultPasswordFile = None,
+    extra_vars: options.ExtraVars = None,
     verbose: options.Verbose = False,
 ) -> None:
     """Make a key pair here, tell the hosts its public half, and write the WireGuard configuration for it.
@@ -54,7 +55,10 @@ def add(
         accept_new_host_keys=accept_new_host_keys, ask_become_password=ask_become_pass,
         vault_password_file=vault_password_file,
     )  # fmt: skip
-    added = peers.add(session, name, file, renderer, on_cancel=lambda: print(STOPPING, file=sys.stderr))
+    added = peers.add(
+        session, name, file, renderer, arguments=tuple(extra_vars or ()),
+        on_cancel=lambda: print(STOPPING, file=sys.stderr),
+    )  # fmt: skip
     typer.echo()
     for line in summary.lines(added.outcome):
         typer.echo(line)
@@ -102,6 +106,7 @@ def remove(
     accept_new_host_keys: options.AcceptNewHostKeys = False,
     ask_become_pass: options.AskBecomePass = False,
     vault_password_file: options.VaultPasswordFile = None,
+    extra_vars: options.ExtraVars = None,
     verbose: options.Verbose = False,
 ) -> None:
     """Take a peer out of the tunnels; its configuration is worth nothing afterwards."""
@@ -114,7 +119,10 @@ def remove(
         accept_new_host_keys=accept_new_host_keys, ask_become_password=ask_become_pass,
         vault_password_file=vault_password_file,
     )  # fmt: skip
-    outcome = peers.remove(session, name, renderer, on_cancel=lambda: print(STOPPING, file=sys.stderr))
+    outcome = peers.remove(
+        session, name, renderer, arguments=tuple(extra_vars or ()),
+        on_cancel=lambda: print(STOPPING, file=sys.stderr),
+    )  # fmt: skip
     typer.echo()
     for line in summary.lines(outcome):
         typer.echo(line)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import getpass
 import os
 import socket
+import sys
 import time
 from pathlib import Path
 
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 
-LOCK_FILE = "/run/edgectl.lock"
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
+
+from edgectl_checks import Finding
 
 
 class ActionModule(ActionBase):
@@ -33,7 +36,9 @@ class ActionModule(ActionBase):
             asked["replace"] = answer["holder"]["id"]
             answer = self._execute_module("edgectl_lock", module_args=asked, task_vars=task_vars)
         if not answer.get("failed") and answer["holder"].get("id") != asked["record"]["id"]:
-            answer.update(failed=True, msg=refusal(answer["holder"], task_vars["inventory_hostname"]))
+            found = refusal(answer["holder"], task_vars["inventory_hostname"])
+            said = f"{found.what}: {found.evidence}; {found.fix}"
+            answer.update(failed=True, msg=said, findings=[found.as_dict()])
         return answer
 
 
@@ -82,14 +87,33 @@ def is_over(holder: dict) -> bool:
     return start_of_process(holder["pid"]) != holder.get("pid_started", "")
 
 
-def refusal(holder: dict, host: str) -> str:
+def refusal(holder: dict, host: str) -> Finding:
     """Why the lock is not ours, and what to do about it."""
-    since = holder.get("started")
-    minutes = int((time.time() - since) // 60) if since else None
-    age = "since an unknown time" if minutes is None else f"for {minutes} min"
-    of_cluster = f", cluster {holder['cluster']}" if holder.get("cluster") else ""
-    return (
-        f"{host} is in use by another run of edgectl: {holder.get('owner', 'unknown')}{of_cluster}, "
-        f"process {holder.get('pid', 'unknown')}, {age}. Wait for it; if it is certainly no longer running, "
-        f"run this again with -e edgectl_break_lock=true"
+    pid = holder.get("pid", "unknown")
+    parts = [
+        str(holder.get("owner", "unknown")),
+        f"cluster {holder['cluster']}" if holder.get("cluster") else "",
+        f"process {pid}",
+        age(holder.get("started")),
+    ]
+    if holder.get("controller") == controller_id():
+        way_out = f"wait for it to end, or stop it (it runs on this machine): kill {pid}"
+    else:
+        way_out = "wait for it to end; if it is certainly dead, run this again with -e edgectl_break_lock=true"
+    return Finding(
+        what="another run of edgectl is at work here",
+        evidence=", ".join(filter(None, parts)),
+        fix=way_out,
+        host=host,
+        layer="identity",
+        id="I-LOCKED",
+        docs="docs/checks.md#i-locked",
     )
+
+
+def age(started: int | None) -> str:
+    """`since 2026-11-21 15:49 (10 min)`, in this machine's time."""
+    if not started:
+        return "since an unknown time"
+    moment = time.strftime("%Y-%m-%d %H:%M", time.localtime(started))
+    return f"since {moment} ({int((time.time() - started) // 60)} min)"

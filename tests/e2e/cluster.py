@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -56,6 +58,21 @@ def wait_for(what: str, condition: Callable[[], Any], seconds: float = 120, ever
             last = error
         time.sleep(every)
     raise AssertionError(f"waited {seconds:.0f} s for {what}; last seen: {last!r}")
+
+
+def kill_with_descendants(process: int) -> None:
+    """Kill a process of this machine, and all that it started, with SIGKILL."""
+    children: dict[int, list[int]] = {}
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
+            children.setdefault(parent, []).append(int(place.name))
+    found = [process]
+    for one in found:
+        found += children.get(one, [])
+    for one in found:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(one, signal.SIGKILL)
 
 
 def lab_status(name: str) -> dict[str, Any]:

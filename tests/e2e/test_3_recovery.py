@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import getpass
 import json
+import re
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
-from tests.e2e.cluster import Cluster, edgectl, wait_for
+from tests.e2e.cluster import EDGECTL, Cluster, edgectl, kill_with_descendants, wait_for
 
 NODES = ["nuc1", "nuc2", "orin1"]
 
@@ -88,4 +95,49 @@ def test_an_unreachable_worker_does_not_stop_the_others(cluster: Cluster) -> Non
         assert last["schema_version"] == 1
     finally:
         edgectl("lab", "start", "--name", cluster.lab, "nuc2")
+    wait_for("three Ready nodes", lambda: all_ready(cluster), 180)
+
+
+def locks(cluster: Cluster) -> dict[str, dict[str, Any]]:
+    """Who holds which node."""
+    held = {node: cluster.ssh(node, "cat /run/edgectl.lock 2>/dev/null || true") for node in NODES}
+    return {node: json.loads(text) for node, text in held.items() if text.strip()}
+
+
+@contextmanager
+def bootstrap_at_work(cluster: Cluster) -> Iterator[subprocess.Popen[str]]:
+    """A bootstrap of everything that holds the lock of every node by now; what is left of it at the end is killed."""
+    command = [EDGECTL, "bootstrap", str(cluster.inventory), "--full", "--yes", "--plain"]
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd="/"
+    ) as process:
+        try:
+            wait_for("the locks", lambda: len(locks(cluster)) == len(NODES), 120, every=0.2)
+            yield process
+        finally:
+            if process.poll() is None:
+                kill_with_descendants(process.pid)
+
+
+def test_a_second_run_is_refused_with_the_owner_of_the_one_at_work(cluster: Cluster) -> None:
+    with bootstrap_at_work(cluster) as first:
+        pid = locks(cluster)["nuc1"]["pid"]
+        refused = cluster.bootstrap(check=False)
+        assert refused.returncode == 1, refused.stdout + refused.stderr
+        owner = re.escape(f"{getpass.getuser()}@{socket.gethostname()}")
+        seen = rf"(\w+): error: another run of edgectl is at work here\n +seen: {owner}, .*process {pid}, since 2"
+        assert sorted(re.findall(seen, refused.stdout)) == NODES
+        assert f"kill {pid}" in refused.stdout
+        output, _ = first.communicate(timeout=1200)
+        assert first.returncode == 0, output
+    assert locks(cluster) == {}
+    assert all_ready(cluster)
+
+
+def test_the_locks_of_a_run_that_was_killed_are_taken_over_by_the_next(cluster: Cluster) -> None:
+    with bootstrap_at_work(cluster):
+        pass
+    assert sorted(locks(cluster)) == NODES
+    cluster.bootstrap()
+    assert locks(cluster) == {}
     wait_for("three Ready nodes", lambda: all_ready(cluster), 180)

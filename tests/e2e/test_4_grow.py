@@ -35,13 +35,15 @@ def test_a_full_run_after_that_changes_nothing(cluster: Cluster) -> None:
     assert all(" changed=0 " in line and " failed=0 " in line for line in recap), "\n".join(recap)
 
 
-def test_a_concurrent_run_is_refused_with_the_owners_name(cluster: Cluster) -> None:
+def test_a_lock_from_another_machine_is_refused_with_the_owners_name_until_it_is_broken(cluster: Cluster) -> None:
     lock = {"owner": "sam@laptop", "controller": "other", "pid": 1, "run_id": "x", "started": int(time.time())}
     cluster.ssh("nuc2", f"echo {shlex.quote(json.dumps(lock))} > /run/edgectl.lock")
     try:
         result = cluster.bootstrap(check=False)
         assert result.returncode == 1, result.stdout + result.stderr
         assert "sam@laptop" in result.stdout + result.stderr
+        assert "-e edgectl_break_lock=true" in result.stdout
+        cluster.bootstrap("-e", "edgectl_break_lock=true")
     finally:
         cluster.ssh("nuc2", "rm -f /run/edgectl.lock")
 

@@ -19,6 +19,7 @@ import pytest
 import yaml
 
 from tests.e2e.cluster import EDGECTL, Cluster, edgectl, run, wait_for
+from tests.e2e.test_1b_receipts import proved
 from tests.e2e.test_4_grow import UNITS
 from tests.e2e.test_6_secrets import run_logs
 
@@ -107,8 +108,12 @@ def test_a_tunnel_carries_the_api_until_it_is_ended(cluster: Cluster, tmp_path: 
 
 @pytest.fixture(scope="module")
 def laptop(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The configuration of a peer that `edgectl peer add` let in; nothing on a node was restarted for it."""
+    """The configuration of a peer that `edgectl peer add` let in; nothing on a node was restarted for it.
+
+    Before that, all was proved to be as the last bootstrap had left it.
+    """
     file = tmp_path_factory.mktemp("peer") / "laptop.conf"
+    wait_for("the fast path", lambda: proved(cluster), 120, every=5)
     before = {node: cluster.unit_starts(node, *UNITS) for node in NODES}
     edgectl("peer", "add", "laptop", "-i", str(cluster.inventory), "--output", str(file), "--plain")
     assert {node: cluster.unit_starts(node, *UNITS) for node in NODES} == before
@@ -131,6 +136,10 @@ def allowed_ips(cluster: Cluster, node: str) -> dict[str, str]:
     """Public key to networks, as the running tunnel has them."""
     lines = cluster.ssh(node, "wg show wg0 allowed-ips").splitlines()
     return dict(line.split("\t") for line in lines)
+
+
+def test_a_peer_that_was_let_in_leaves_nothing_to_do(cluster: Cluster, laptop: Path) -> None:
+    assert proved(cluster)
 
 
 def test_every_node_knows_the_peer_by_its_address_alone_and_routes_it(cluster: Cluster, laptop: Path) -> None:
@@ -234,3 +243,4 @@ def test_a_removed_peer_is_gone_from_every_node_without_a_restart(cluster: Clust
         assert f"{known['wireguard_address']} " not in cluster.ssh(node, "ip route show dev wg0") + " "
     assert {node: cluster.unit_starts(node, *UNITS) for node in NODES} == before
     assert "edgectl_state_peers" not in state(cluster)["all"]["vars"]
+    assert proved(cluster)

@@ -10,7 +10,6 @@ import contextlib
 import os
 import random
 import re
-import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from pathlib import Path
 from edgectl.lab import record
 from edgectl.lab.podman import podman
 from tests.e2e import machine
-from tests.e2e.cluster import EDGECTL, Cluster, edgectl, wait_for
+from tests.e2e.cluster import EDGECTL, Cluster, edgectl, kill_with_descendants, wait_for
 
 KILLS = int(os.environ.get("EDGECTL_KILLS", "5"))
 SEED = int(os.environ.get("EDGECTL_SEED", "7"))
@@ -34,18 +33,6 @@ MOMENTS = (
 )
 # A host that joins anew gets a new key and new certificates.
 NEW_EACH_TIME = ("/etc/kubernetes/", "/etc/wireguard/")
-
-
-def with_descendants(process: int) -> list[int]:
-    children: dict[int, list[int]] = {}
-    for place in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
-            children.setdefault(parent, []).append(int(place.name))
-    found = [process]
-    for one in found:
-        found += children.get(one, [])
-    return found
 
 
 def is_running(namespace: str, pattern: str) -> bool:
@@ -74,9 +61,8 @@ def killed_run(cluster: Cluster, moment: str, later: float) -> str:
         time.sleep(0.05)
     time.sleep(later)
     ended = process.poll() is not None
-    for one in [] if ended else with_descendants(process.pid):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(one, signal.SIGKILL)
+    if not ended:
+        kill_with_descendants(process.pid)
     output = process.communicate()[0]
     assert not ended, f"the run ended before `{moment}`, or within {later:.1f} s of it:\n{output[-3000:]}"
     return (output.strip().splitlines() or ["the start"])[-1].strip()

@@ -111,6 +111,13 @@ def test_a_second_peer_gets_the_next_address_and_a_removed_one_is_forgotten(edge
     assert "edgectl.state.yml has: phone" in unknown.err
 
 
+def test_variables_of_the_command_line_count_as_in_a_bootstrap(edgectl: Edgectl, lab: Path) -> None:
+    answer = edgectl("peer", "add", "laptop", "-i", lab, "-e", "wireguard_port=51999")
+    assert answer.code == 0, answer.out + answer.err
+    assert "Endpoint = 10.0.0.1:51999" in Path("laptop.conf").read_text()
+    assert edgectl("peer", "remove", "laptop", "-i", lab, "-e", "wireguard_network=10.99.0.0/24").code == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -62,6 +62,17 @@ def test_the_readmes_table_is_up_to_date(role):
     assert text == readme_tables.with_table(text, role), "run: python -m tests.readme_tables --write"
 
 
+def test_an_option_that_is_true_or_false_is_read_as_that_where_a_role_decides_by_it(role):
+    """`-e machine_load_modules=false` arrives as text, and text is true."""
+    every = (readme_tables.specified_options(one).items() for one in readme_tables.roles())
+    names = "|".join(name for options in every for name, spec in options if spec["type"] == "bool")
+    # A module's argument is converted by the module; a message may say how an option is set.
+    undecided = re.compile(rf"\b({names})\b(?!: | \| bool\b| }}}}\"$)", re.MULTILINE)
+    parts = [path for part in ("tasks", "templates", "vars", "handlers") for path in (role / part).glob("*.*")]
+    found = [f"{path.name}: {hit.group()}" for path in parts for hit in undecided.finditer(path.read_text())]
+    assert found == []
+
+
 def _computed(value, spec):
     # A default that is a template may be described in words instead.
     return "{{" in str(value) and "default" not in spec

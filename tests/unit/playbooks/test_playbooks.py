@@ -14,6 +14,7 @@ import yaml
 
 from edgectl import content
 
+WIREGUARD = content.root() / "roles" / "wireguard" / "tasks"
 PHASES = ["Preflight", "Enrol", "Machine", "Network", "Runtime", "Cluster", "Verify"]
 
 
@@ -88,9 +89,20 @@ def test_a_peer_comes_and_goes_by_the_reconciliation_of_peers_alone() -> None:
         for task in plays("peers")[1]["tasks"]
         if "ansible.builtin.import_role" in task
     ]
-    assert roles == [{"name": "wireguard", "tasks_from": "peers.yml", "public": True}]
-    reconciliation = yaml.safe_load((content.root() / "roles" / "wireguard" / "tasks" / "peers.yml").read_text())
-    assert [list(task)[1] for task in reconciliation] == ["edgectl_wireguard_peers"]
+    assert roles == [{"name": "wireguard", "tasks_from": "peers_recorded.yml", "public": True}]
+    modules = {
+        file: [list(task)[1] for task in yaml.safe_load((WIREGUARD / file).read_text())]
+        for file in ("peers_recorded.yml", "peers.yml")
+    }
+    assert modules == {
+        "peers_recorded.yml": [
+            "ansible.builtin.set_fact",
+            "edgectl_receipt",
+            "ansible.builtin.include_tasks",
+            "edgectl_receipt",
+        ],
+        "peers.yml": ["edgectl_wireguard_peers"],
+    }
 
 
 @pytest.mark.parametrize(("limit", "kept"), [("nuc2", True), ("all", False)])

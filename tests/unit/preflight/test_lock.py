@@ -105,15 +105,26 @@ def test_a_run_of_another_controller_is_never_thought_over():
     assert action.is_over(holder(controller="another", pid=2**22 + 1)) is False
 
 
-def test_a_refusal_names_owner_age_and_the_way_out():
-    held = {"owner": "ana@laptop", "cluster": "home", "pid": 4711, "started": time.time() - 600}
-    said = action.refusal(held, "nuc1")
-    assert "nuc1 is in use by another run of edgectl: ana@laptop, cluster home, process 4711, for 10 min" in said
-    assert "-e edgectl_break_lock=true" in said
+def test_a_refusal_names_owner_process_and_start_and_the_way_out():
+    started = time.mktime((2026, 11, 21, 15, 49, 0, 0, 0, -1))
+    held = {"owner": "ana@laptop", "cluster": "home", "pid": 4711, "started": started}
+    found = action.refusal(held, "nuc1")
+    assert found.host == "nuc1"
+    assert found.evidence.startswith("ana@laptop, cluster home, process 4711, since 2026-11-21 15:49 (")
+    assert "if it is certainly dead, run this again with -e edgectl_break_lock=true" in found.fix
+
+
+def test_a_refusal_says_for_how_long():
+    assert action.refusal({"started": time.time() - 630}, "nuc1").evidence.endswith(" (10 min)")
+
+
+def test_a_living_run_on_this_machine_is_not_to_be_robbed_of_its_lock():
+    found = action.refusal(holder(owner="ana@laptop"), "nuc1")
+    assert found.fix == f"wait for it to end, or stop it (it runs on this machine): kill {os.getpid()}"
 
 
 def test_an_unknown_holder_can_be_spoken_of_too():
-    assert "since an unknown time" in action.refusal(dict(module.UNKNOWN_HOLDER), "nuc1")
+    assert "since an unknown time" in action.refusal(dict(module.UNKNOWN_HOLDER), "nuc1").evidence
 
 
 def test_a_lock_without_an_id_is_somebodys_too(path, tmp_path):

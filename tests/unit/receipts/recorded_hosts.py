@@ -1,0 +1,112 @@
+"""Recorded hosts whose receipts lie in a directory of the test's own: real Ansible, nothing of this machine changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from edgectl import content
+from edgectl.recording import catalogue
+
+ROLES = sorted(path.parents[1].name for path in (content.root() / "roles").glob("*/meta/receipt.yml"))
+HOSTS = {"nuc1": "nuc-ubuntu24.04", "orin1": "orin-nx-jp6.2"}
+_ADDRESSES = {"nuc1": 1, "orin1": 2}
+
+
+def write_inventory(directory: Path, group_vars: Mapping[str, str] | None = None) -> Path:
+    """A control plane and a Jetson, both enrolled. group_vars: texts by file name."""
+    local = {"ansible_connection": "local", "ansible_become": False, "ansible_python_interpreter": sys.executable}
+    entries = {name: {"ansible_host": f"192.168.1.{number}"} for name, number in _ADDRESSES.items()}
+    nodes = {"control_plane": {"hosts": {"nuc1": entries["nuc1"]}}, "workers": {"hosts": {"orin1": entries["orin1"]}}}
+    state = {name: {"edgectl_state": _state(number)} for name, number in _ADDRESSES.items()}
+    (directory / "group_vars" / "all").mkdir(parents=True)
+    (directory / "hosts.yml").write_text(
+        yaml.safe_dump({"all": {"vars": local, "children": {"cluster": {"children": nodes}}}})
+    )
+    (directory / "edgectl.state.yml").write_text(yaml.safe_dump({"all": {"hosts": state}}))
+    for name, text in (group_vars or {}).items():
+        (directory / "group_vars" / "all" / name).write_text(text)
+    return directory
+
+
+def _state(number: int) -> dict[str, str]:
+    entry = {"wireguard_public_key": f"key{number}=", "wireguard_address": f"10.200.0.{number}"}
+    return {**entry, "lan_address": f"192.168.1.{number}", "pod_cidr": f"10.244.{number}.0/24"}
+
+
+def receipts(directory: Path, host: str) -> dict[str, dict[str, Any]]:
+    """The receipts of a host by role, with their evidence measured again."""
+    found: dict[str, dict[str, Any]] = content.module_util("edgectl_evidence").receipts(str(directory / host))
+    return found
+
+
+def probe(directory: Path) -> dict[str, Any]:
+    """Probe the hosts, which have a container runtime by now; returns the task by which a play sees what was found."""
+    for host, name in HOSTS.items():
+        recording = catalogue.load(name)
+        installed = f"{recording.commands['dpkg']}\ninstalled containerd 1.7.24\n"
+        runtime = {"dpkg": installed, "containerd-version": "containerd 1.7.24"}
+        recording = replace(
+            recording,
+            files={**recording.files, "/usr/bin/containerd": ""},
+            commands={**recording.commands, **runtime},
+        )
+        document = {**recording.replay(), "receipts": receipts(directory, host)}
+        (directory / f"{host}.json").write_text(json.dumps(document))
+    file = f"{{{{ lookup('ansible.builtin.file', '{directory}/' ~ inventory_hostname ~ '.json') | from_json }}}}"
+    return {"name": "State of every host", "ansible.builtin.set_fact": {"edgectl": file, "cacheable": True}}
+
+
+def play(directory: Path, tasks: list[dict[str, Any]]) -> dict[str, Any]:
+    """A play on the cluster's hosts that keeps their receipts, stamps and locks in the directory."""
+    place = f"{directory}/{{{{ inventory_hostname }}}}"
+    defaults = {
+        "edgectl_receipt": {"directory": place, "stamp": f"{place}.stamp"},
+        "edgectl_lock": {"path": f"{place}.lock"},
+    }
+    return {
+        "hosts": "cluster",
+        "gather_facts": False,
+        "roles": [{"role": "cluster"}],
+        "module_defaults": defaults,
+        "tasks": [probe(directory), *tasks],
+    }
+
+
+def roles_without_work(directory: Path) -> Path:
+    """All roles with their own options, variables and schemas, whose only task is to record the receipt."""
+    for real in (path for path in (content.root() / "roles").iterdir() if path.is_dir()):
+        role = directory / real.name
+        (role / "tasks").mkdir(parents=True)
+        for part in ("defaults", "vars", "meta"):
+            if (real / part).is_dir():
+                (role / part).symlink_to(real / part)
+        receipt = [{"name": "Receipt", "edgectl_receipt": {"state": "recorded"}}] if real.name in ROLES else []
+        (role / "tasks" / "main.yml").write_text(yaml.safe_dump(receipt))
+    return directory
+
+
+def ansible(inventory: Path, plays: list[dict[str, Any]], *options: str, **env: str) -> list[Any]:
+    """Run plays in a process of their own; returns what their `debug` tasks said, from JSON."""
+    playbook = inventory.parent / "playbook.yml"
+    playbook.write_text(yaml.safe_dump(plays))
+    ours = {**content.ansible_environment(), "ANSIBLE_NOCOLOR": "1", "ANSIBLE_CALLBACK_RESULT_FORMAT": "json"}
+    ours["ANSIBLE_LOOKUP_PLUGINS"] += f":{Path(__file__).with_name('lookup')}"
+    done = subprocess.run(
+        [sys.executable, "-m", "ansible", "playbook", "-i", str(inventory), *options, str(playbook)],
+        env={**os.environ, **ours, **env},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = [line.partition('"msg": ')[2] for line in done.stdout.splitlines() if line.strip().startswith('"msg": ')]
+    return [json.loads(json.loads(text)) for text in said]
