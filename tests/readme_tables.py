@@ -1,6 +1,6 @@
-"""The options table of each role's README, made from the role's argument_specs.yml.
+"""What is made from the roles' argument_specs.yml: the options table of each role's README, the sample's schemas.
 
-python -m tests.readme_tables --check    # names the READMEs that are out of date; exit code 1 if there are any
+python -m tests.readme_tables --check    # names the files that are out of date; exit code 1 if there are any
 python -m tests.readme_tables --write    # brings them up to date
 """
 
@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
+from edgectl.inventory import schema
 
 ROLES = Path(__file__).resolve().parent.parent / "roles"
 BEGIN = "<!-- options:begin -->"
@@ -49,30 +51,31 @@ def with_table(text: str, role: Path) -> str:
     return f"{before}{table(role)}{after}"
 
 
-def outdated() -> Iterator[Path]:
-    """READMEs whose table is not what the role's argument_specs.yml says."""
+def outdated() -> Iterator[tuple[Path, str]]:
+    """Files that are not what the roles' argument_specs.yml say, and the text that they should have."""
+    wanted = {ROLES.parent / "inventory" / name: text for name, text in schema.files().items()}
     for role in roles():
         readme = role / "README.md"
-        text = readme.read_text() if readme.exists() else ""
-        if not text or text != with_table(text, role):
-            yield readme
+        wanted[readme] = with_table(readme.read_text() if readme.exists() else f"# {role.name}\n", role)
+    for file, text in wanted.items():
+        if not file.exists() or file.read_text() != text:
+            yield file, text
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Check or write all tables."""
+    """Check or write all of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     group = parser.add_mutually_exclusive_group(required=True)
     group.add_argument("--check", action="store_true")
     group.add_argument("--write", action="store_true")
     wanted = parser.parse_args(arguments)
     stale = list(outdated())
-    for readme in stale:
-        name = readme.relative_to(ROLES.parent)
+    for file, text in stale:
+        name = file.relative_to(ROLES.parent)
         if wanted.check:
-            print(f"{name}: the options table is out of date; run: python -m tests.readme_tables --write")
+            print(f"{name}: out of date; run: python -m tests.readme_tables --write")
         else:
-            text = readme.read_text() if readme.exists() else f"# {readme.parent.name}\n"
-            readme.write_text(with_table(text, readme.parent))
+            file.write_text(text)
             print(f"{name}: written")
     return 1 if stale and wanted.check else 0
 

@@ -75,7 +75,7 @@ def test_every_option_is_offered_with_its_description_and_default():
 
 def test_the_samples_schemas_are_those_of_this_edgectl():
     for name, text in files().items():
-        assert (SAMPLE / name).read_text() == text, "edgectl schema --write inventory"
+        assert (SAMPLE / name).read_text() == text, "python -m tests.readme_tables --write"
 
 
 @pytest.mark.parametrize("old", FILES.values())
