@@ -48,36 +48,33 @@ def receipts(directory: Path, host: str) -> dict[str, dict[str, Any]]:
     return found
 
 
-def probe(directory: Path) -> dict[str, Any]:
-    """Probe the hosts, which have a container runtime by now; returns the task by which a play sees what was found."""
-    for host, name in HOSTS.items():
-        recording = catalogue.load(name)
-        installed = f"{recording.commands['dpkg']}\ninstalled containerd 1.7.24\n"
-        runtime = {"dpkg": installed, "containerd-version": "containerd 1.7.24"}
-        recording = replace(
-            recording,
-            files={**recording.files, "/usr/bin/containerd": ""},
-            commands={**recording.commands, **runtime},
-        )
-        document = {**recording.replay(), "receipts": receipts(directory, host)}
-        (directory / f"{host}.json").write_text(json.dumps(document))
-    file = f"{{{{ lookup('ansible.builtin.file', '{directory}/' ~ inventory_hostname ~ '.json') | from_json }}}}"
-    return {"name": "State of every host", "ansible.builtin.set_fact": {"edgectl": file, "cacheable": True}}
+def document(directory: Path, host: str) -> dict[str, Any]:
+    """What the probe says of a host, which has a container runtime by now."""
+    recording = catalogue.load(HOSTS[host])
+    installed = f"{recording.commands['dpkg']}\ninstalled containerd 1.7.24\n"
+    commands = {**recording.commands, "dpkg": installed, "containerd-version": "containerd 1.7.24"}
+    files = {**recording.files, "/usr/bin/containerd": "", "/etc/machine-id": f"{_ADDRESSES[host]:032x}\n"}
+    found = replace(recording, files=files, commands=commands).replay()
+    return {**found, "receipts": receipts(directory, host)}
 
 
 def play(directory: Path, tasks: list[dict[str, Any]]) -> dict[str, Any]:
-    """A play on the cluster's hosts that keeps their receipts, stamps and locks in the directory."""
+    """A play on the cluster's hosts as they are now; it keeps their receipts, stamps and locks in the directory."""
     place = f"{directory}/{{{{ inventory_hostname }}}}"
     defaults = {
         "edgectl_receipt": {"directory": place, "stamp": f"{place}.stamp"},
         "edgectl_lock": {"path": f"{place}.lock"},
     }
+    for host in HOSTS:
+        (directory / f"{host}.json").write_text(json.dumps(document(directory, host)))
+    file = f"{{{{ lookup('ansible.builtin.file', '{place}.json') | from_json }}}}"
+    facts = {"name": "State of every host", "ansible.builtin.set_fact": {"edgectl": file, "cacheable": True}}
     return {
         "hosts": "cluster",
         "gather_facts": False,
         "roles": [{"role": "cluster"}],
         "module_defaults": defaults,
-        "tasks": [probe(directory), *tasks],
+        "tasks": [facts, *tasks],
     }
 
 

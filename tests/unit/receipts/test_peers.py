@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -48,13 +49,15 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind))
     inventory = recorded_hosts.write_inventory(tmp_path / "inventory", {"options.yml": yaml.safe_dump(OPTIONS)})
     digests = dict(recorded_hosts.ansible(inventory, [recorded_hosts.play(tmp_path, [say("digest_at_the_gate")])]))
-    measure = content.module_util("edgectl_evidence").measure
+    measure, facts = content.module_util("edgectl_evidence").measure, content.module_util("edgectl_inputs").facts
     for host in HOSTS:
         (tmp_path / host).mkdir()
+        document = recorded_hosts.document(tmp_path, host)
         for role in ROLES:
             items = evidence(inventory) if role == "wireguard" else []
             recorded = [{"item": i, "value": value} for i, value in zip(items, measure(items), strict=True)]
             receipt = {"role": role, "status": "done", "inputs": digests[host][role], "evidence": recorded}
+            receipt["facts"] = facts(role, document)
             (tmp_path / host / f"{role}.json").write_text(json.dumps(receipt))
     return inventory
 
@@ -100,17 +103,26 @@ def test_what_was_proved_before_a_peer_came_or_went_is_proved_afterwards(
     def probed(targets: Iterable[Target]) -> dict[str, object]:
         names = [target.name for target in targets]
         stamps = {name: json.loads((place.parent / f"{name}.stamp").read_text()) for name in names}
-        return {n: {"stamp": stamps[n], "receipts": recorded_hosts.receipts(place.parent, n)} for n in names}
+        return {name: {**recorded_hosts.document(place.parent, name), "stamp": stamps[name]} for name in names}
 
-    # The hosts are this machine, whose receipts are elsewhere.
+    # Nobody answers at the addresses of recorded hosts.
     monkeypatch.setattr(ssh_probe, "probe_targets", probed)
     monkeypatch.chdir(place.parent)
     playbook(yaml.safe_dump([bootstrap_play(place.parent)]))
     assert "Nothing had to be changed" in edgectl("bootstrap", place).out
     proved = edgectl("bootstrap", place).out
+    assert "Nothing to do on nuc1 and orin1." in proved
     for verb in ("add", "remove"):
         playbook(yaml.safe_dump([network_play(place.parent)]))
         assert edgectl("peer", verb, "laptop", "-i", place).code == 0
         answer = edgectl("bootstrap", place)
-        assert "Nothing to do on nuc1 and orin1." in answer.out
-        assert answer.out.splitlines()[:4] == proved.splitlines()[:4]
+        assert answer.out.splitlines()[:5] == proved.splitlines()[:5]
+
+
+def test_nothing_in_the_role_but_the_entries_of_peers_depends_on_those_outside() -> None:
+    """Otherwise a receipt that is recorded after these alone would not be true."""
+    role = content.root() / "roles" / "wireguard"
+    named = re.compile("outside_peers|state_peers")
+    files = [path for path in role.rglob("*.*") if path.suffix in (".yml", ".j2", ".py", ".conf")]
+    found = sorted(str(path.relative_to(role)) for path in files if named.search(path.read_text()))
+    assert found == ["meta/receipt.yml", "tasks/peers.yml", "tasks/peers_recorded.yml", "vars/main.yml"]
