@@ -85,3 +85,11 @@ def test_every_role_is_due_on_a_host_that_got_a_machine_id_of_its_own_later(host
 def test_no_role_takes_the_receipt_of_another_host(host: dict[str, Any]) -> None:
     host["inventory_hostname"] = "nuc1"
     assert due(host) == list(ROLES)
+
+
+def test_a_run_of_some_tasks_believes_no_receipt_and_the_tags_that_molecule_skips_are_none(
+    host: dict[str, Any],
+) -> None:
+    assert due({**host, "ansible_run_tags": ["images"]}) == list(ROLES)
+    assert due({**host, "ansible_skip_tags": ["images", "notest"]}) == list(ROLES)
+    assert due({**host, "ansible_run_tags": ["all"], "ansible_skip_tags": ["molecule-notest", "notest"]}) == []
