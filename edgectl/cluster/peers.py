@@ -41,8 +41,8 @@ class Added:
 class Peer:
     """A peer, and what the control planes know of it, or the hub where there is one.
 
-    handshakes: such a host -> seconds since the last handshake, None before the first. Those that do not answer are left
-    out.
+    handshakes: such a host -> seconds since the last handshake, None before the first. Hosts that do not answer are
+    left out.
     """
 
     name: str

@@ -50,7 +50,7 @@ def schema(kind: Kind) -> Schema:
         "type": ["object", "null"],
         "properties": {
             "cluster": {**_nested("cluster"), "description": "The machines that become nodes."},
-            "hub": {**_nested("hub"), "description": "The machine that all others reach each other through (wireguard_topology: hub)."},
+            "hub": {**_nested("hub"), "description": "The host of wireguard_topology: hub, a node or not."},
         },
         "additionalProperties": group,
         "definitions": {"variables": _variables(), "group": _group()},
