@@ -8,6 +8,7 @@ operator's SSH; all else from the LAN is dropped. A router that forgets a mappin
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -195,6 +196,9 @@ def test_a_hub_that_restarts_is_called_again_by_its_spokes(cluster: Cluster, add
     edgectl("lab", "stop", "relay", "--name", LAB)
     assert not answers(cluster, "nuc1", "10.200.0.2")
     edgectl("lab", "start", "relay", "--name", LAB)
+    started = time.monotonic()
+    wait_for("the spokes", lambda: answers(cluster, "nuc1", "10.200.0.2"), 120)
+    print(f"spoke to spoke {time.monotonic() - started:.0f} s after the hub had booted")
     wait_for("the pods", lambda: works(cluster, addresses), 240)
     assert tunnel(cluster, "relay", "persistent-keepalive").keys() == {public_key(cluster, node) for node in SPOKES}
 

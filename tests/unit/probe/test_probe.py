@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 from edgectl.ssh.probe import piped_script
 
@@ -122,6 +123,13 @@ def test_a_loaded_module_counts_even_when_the_options_deny_it(tmp_path):
     available = probe_module.probe(str(tmp_path))["kernel"]["module_available"]
     assert available["wireguard"] is True
     assert available["vxlan"] is False
+
+
+def test_the_time_keepers_that_role_machine_looks_for_go_by_the_names_that_the_document_gives():
+    variables = yaml.safe_load((SCRIPT.parents[2] / "roles" / "machine" / "vars" / "main.yml").read_text())
+    reported = {f"{unit}.service" for unit in probe_module.UNITS}
+    assert variables["__machine_time_units"]
+    assert set(variables["__machine_time_units"]) <= reported
 
 
 def test_zram_is_told_from_swap_on_disk(jetson):
