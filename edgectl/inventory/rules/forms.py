@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from ipaddress import ip_address
 
 from edgectl.inventory.model import Host, Inventory
 from edgectl.inventory.options import known_options
 from edgectl.inventory.problem import Problem, Where
-from edgectl.inventory.rules.hosts import DNS_LABEL
+from edgectl.inventory.rules.hosts import DNS_LABEL, is_ip
 
 _DOMAIN = re.compile(rf"{DNS_LABEL.pattern}(\.{DNS_LABEL.pattern})+")
 # What Kubernetes itself listens on: API server, etcd, kubelet, kube-proxy, controller-manager, scheduler
@@ -35,20 +34,12 @@ def _within(least: int, most: int) -> Callable[[str], bool]:
     return lambda text: re.fullmatch(r"-?\d+", text) is None or least <= int(text) <= most
 
 
-def _is_address(text: str) -> bool:
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _is_lan_address(text: str) -> bool:
-    return _is_address(text) and ":" not in text
+    return is_ip(text) and ":" not in text
 
 
 def _is_name(text: str) -> bool:
-    return _is_address(text) or re.fullmatch(rf"(\*\.)?{DNS_LABEL.pattern}(\.{DNS_LABEL.pattern})*", text) is not None
+    return is_ip(text) or re.fullmatch(rf"(\*\.)?{DNS_LABEL.pattern}(\.{DNS_LABEL.pattern})*", text) is not None
 
 
 def _is_endpoint(text: str) -> bool:

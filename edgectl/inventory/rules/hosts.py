@@ -42,7 +42,7 @@ def problems(inventory: Inventory) -> Iterator[Problem]:
 
 def _bad_name(inventory: Inventory, host: Host) -> Problem:
     place = host.place() or inventory.path
-    if _is_ip(host.name):
+    if is_ip(host.name):
         fix = f"name the machine and give its address: `nuc1: {{ansible_host: {host.name}}}`"
     elif "." in host.name and DNS_LABEL.fullmatch(first := host.name.split(".")[0].lower()):
         fix = f"call it {first} and give its address: `{first}: {{ansible_host: {host.name}}}`"
@@ -81,7 +81,7 @@ def _bad_address(inventory: Inventory, host: Host) -> Iterator[Problem]:
             f"write `ansible_host: {rest}` and `ansible_port: {port}`",
             key="ansible_host",
         )
-    elif re.fullmatch(r"[\d.]+", text) and not _is_ip(text):
+    elif re.fullmatch(r"[\d.]+", text) and not is_ip(text):
         yield Problem(
             place,
             f"ansible_host of {host.name} is {text!r}, which is no IP address",
@@ -155,7 +155,8 @@ def _way(host: Host) -> tuple[str, ...]:
     return tuple(str(host.option(name, "")) for name in _WAY)
 
 
-def _is_ip(text: str) -> bool:
+def is_ip(text: str) -> bool:
+    """Whether this is an address, of either kind, and not a name."""
     try:
         ip_address(text)
     except ValueError:

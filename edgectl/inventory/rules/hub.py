@@ -7,6 +7,7 @@ from ipaddress import ip_address
 
 from edgectl.inventory.model import Host, Inventory
 from edgectl.inventory.problem import Problem
+from edgectl.inventory.rules.hosts import is_ip
 
 _EXAMPLE = "hub: {hosts: {relay: {ansible_host: 203.0.113.10}}}"
 
@@ -63,12 +64,12 @@ def _callable(inventory: Inventory, hub: Host) -> Iterator[Problem]:
         key = "cluster_lan_address" if "cluster_lan_address" in hub.variables else "ansible_host"
         of_it = "leads each host to itself" if _is_loopback(login) else "may mean something on this machine alone"
         why = f"it has no wireguard_endpoint, and {login} {of_it}"
-        good = _is_ip(login) and not _is_loopback(login)
+        good = is_ip(login) and not _is_loopback(login)
     else:
         key, why = "wireguard_endpoint", f"its wireguard_endpoint is {endpoint!r}"
         good = bool(endpoint) and not _is_loopback(str(endpoint).rpartition(":")[0])
     if not good:
-        name = login if "." in login and not _is_ip(login) else "relay.example.net"
+        name = login if "." in login and not is_ip(login) else "relay.example.net"
         yield Problem(
             hub.place(key) or hub.place() or inventory.path,
             f"the hub {hub.name} cannot be called",
@@ -103,14 +104,6 @@ def _ways_stay_open(inventory: Inventory, hub: Host) -> Iterator[Problem]:
             )
 
 
-def _is_ip(text: str) -> bool:
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _is_loopback(text: str) -> bool:
     bare = text.strip("[]")
-    return bare == "localhost" or (_is_ip(bare) and ip_address(bare).is_loopback)
+    return bare == "localhost" or (is_ip(bare) and ip_address(bare).is_loopback)
