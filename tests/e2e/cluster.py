@@ -6,11 +6,12 @@ import contextlib
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,11 +76,27 @@ def kill_with_descendants(process: int) -> None:
             os.kill(one, signal.SIGKILL)
 
 
+def hosts_in_recap(output: str) -> list[str]:
+    """The line of each host in what Ansible prints at its end."""
+    return [line for line in output[output.index("PLAY RECAP") :].splitlines()[1:] if line.strip()]
+
+
 def lab_status(name: str) -> dict[str, Any]:
     """What `edgectl lab status` says of one lab: its inventory and its nodes with their LAN addresses."""
     document = json.loads(edgectl("lab", "status", "--name", name, "--json").stdout)
     found: dict[str, Any] = next(lab for lab in document["labs"] if lab["name"] == name)
     return found
+
+
+@contextlib.contextmanager
+def own_lab(name: str, nodes: str, directory: Path) -> Iterator[Cluster]:
+    """Fresh machines for the tests of one file, and a copy of their inventory in a directory."""
+    edgectl("lab", "down", "--name", name)
+    edgectl("lab", "up", "--name", name, "--nodes", nodes, timeout=3000)
+    inventory = directory / "inventory"
+    shutil.copytree(lab_status(name)["inventory"], inventory)
+    yield Cluster(name, inventory)
+    edgectl("lab", "down", "--name", name)
 
 
 @dataclass

@@ -121,8 +121,9 @@ def node_state(cluster: Cluster, node: str) -> NodeState:
     )
 
 
-def differences(before: NodeState, after: NodeState) -> list[str]:
-    """What a node has now and had not before, or the other way round, a line each."""
+def differences(cluster: Cluster, node: str, before: NodeState) -> list[str]:
+    """What a node has now and had not before, or the other way round, a line each that names the node."""
+    after = node_state(cluster, node)
     lines = [f"link left: {x}" for x in sorted(after.links - before.links)]
     lines += [f"link gone: {x}" for x in sorted(before.links - after.links)]
     lines += [f"unit left enabled: {x}" for x in sorted(after.units - before.units)]
@@ -135,4 +136,4 @@ def differences(before: NodeState, after: NodeState) -> list[str]:
     lines += [f"file changed: {x}" for x in kept if after.files[x] != before.files[x]]
     if before.firewall != after.firewall:
         lines.append(f"firewall:\n{before.firewall}\n--- after\n{after.firewall}")
-    return lines
+    return [f"{node}: {line}" for line in lines]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.e2e.cluster import Cluster, edgectl
+from tests.e2e.cluster import Cluster, edgectl, hosts_in_recap
 
 NODES = ["nuc1", "nuc2", "orin1"]
 
@@ -71,5 +71,5 @@ def test_a_second_run_by_plain_ansible_changes_and_restarts_nothing(cluster: Clu
 
 def test_check_mode_on_a_converged_cluster_finds_nothing_to_change(cluster: Cluster) -> None:
     output = cluster.playbook("bootstrap", "--check", "--diff").stdout
-    recap = [line for line in output[output.index("PLAY RECAP") :].splitlines()[1:] if line.strip()]
+    recap = hosts_in_recap(output)
     assert all(" changed=0 " in line and " failed=0 " in line for line in recap), "\n".join(recap)

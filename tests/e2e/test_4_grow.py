@@ -8,7 +8,7 @@ import time
 
 import yaml
 
-from tests.e2e.cluster import Cluster
+from tests.e2e.cluster import Cluster, hosts_in_recap
 
 UNITS = ("kubelet", "containerd", "wg-quick@wg0", "edgectl-api-proxy")
 
@@ -31,7 +31,7 @@ def test_a_new_worker_joins_alone_and_appears_on_its_peers(cluster: Cluster) -> 
 
 def test_a_full_run_after_that_changes_nothing(cluster: Cluster) -> None:
     output = cluster.playbook("bootstrap").stdout
-    recap = [line for line in output[output.index("PLAY RECAP") :].splitlines()[1:] if line.strip()]
+    recap = hosts_in_recap(output)
     assert all(" changed=0 " in line and " failed=0 " in line for line in recap), "\n".join(recap)
 
 

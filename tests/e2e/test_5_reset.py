@@ -23,11 +23,7 @@ def test_reset_of_all_leaves_every_node_as_it_was_before_bootstrap(
     cluster: Cluster, nodes_before: dict[str, machine.NodeState]
 ) -> None:
     edgectl("reset", str(cluster.inventory), "--yes")
-    problems = [
-        f"{node}: {line}"
-        for node in NODES
-        for line in machine.differences(nodes_before[node], machine.node_state(cluster, node))
-    ]
+    problems = [line for node in NODES for line in machine.differences(cluster, node, nodes_before[node])]
     assert not problems, "\n".join(problems)
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.e2e.cluster import Cluster, edgectl, lab_status, wait_for
+from tests.e2e.cluster import Cluster, edgectl, hosts_in_recap, own_lab, wait_for
 
 LAB = "ha"
 NODES = "nuc1:control_plane,nuc2,nuc3,orin1:jetson"
@@ -20,12 +19,8 @@ ALL = ("nuc1", "nuc2", "nuc3", "orin1")
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A lab whose inventory has one control plane and three workers."""
-    edgectl("lab", "down", "--name", LAB)
-    edgectl("lab", "up", "--name", LAB, "--nodes", NODES, timeout=3000)
-    inventory = tmp_path_factory.mktemp("ha") / "inventory"
-    shutil.copytree(lab_status(LAB)["inventory"], inventory)
-    yield Cluster(LAB, inventory)
-    edgectl("lab", "down", "--name", LAB)
+    with own_lab(LAB, NODES, tmp_path_factory.mktemp("ha")) as lab:
+        yield lab
 
 
 def set_places(inventory: Path, control_plane: list[str], workers: list[str]) -> None:
@@ -63,7 +58,7 @@ def test_one_control_plane_grows_to_three(cluster: Cluster) -> None:
 
 def test_a_second_run_changes_nothing_on_three_control_planes(cluster: Cluster) -> None:
     output = cluster.playbook("bootstrap", "-e", "edgectl_full=true").stdout
-    recap = [line for line in output[output.index("PLAY RECAP") :].splitlines()[1:] if line.strip()]
+    recap = hosts_in_recap(output)
     assert all(" changed=0 " in line and " failed=0 " in line for line in recap), "\n".join(recap)
 
 

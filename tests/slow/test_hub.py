@@ -7,7 +7,6 @@ operator's SSH; all else from the LAN is dropped. A router that forgets a mappin
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +15,7 @@ import pytest
 import yaml
 
 from tests.e2e import machine, pods
-from tests.e2e.cluster import Cluster, edgectl, lab_status, wait_for
+from tests.e2e.cluster import Cluster, edgectl, hosts_in_recap, own_lab, wait_for
 
 LAB = "hub"
 NODES = "nuc1:control_plane,nuc2,relay"
@@ -52,12 +51,8 @@ conntrack -D -p udp --orig-port-src 51871
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Three machines, untouched."""
-    edgectl("lab", "down", "--name", LAB)
-    edgectl("lab", "up", "--name", LAB, "--nodes", NODES, timeout=3000)
-    inventory = tmp_path_factory.mktemp("hub") / "inventory"
-    shutil.copytree(lab_status(LAB)["inventory"], inventory)
-    yield Cluster(LAB, inventory)
-    edgectl("lab", "down", "--name", LAB)
+    with own_lab(LAB, NODES, tmp_path_factory.mktemp("hub")) as lab:
+        yield lab
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +126,7 @@ def works(cluster: Cluster, addresses: dict[str, str]) -> bool:
 def unchanged(cluster: Cluster) -> bool:
     """Whether a full run over all hosts finds nothing to change."""
     output = cluster.playbook("bootstrap", "-e", "edgectl_full=true").stdout
-    recap = [line for line in output[output.index("PLAY RECAP") :].splitlines()[1:] if line.strip()]
+    recap = hosts_in_recap(output)
     assert all(" changed=0 " in line and " failed=0 " in line for line in recap), "\n".join(recap)
     return len(recap) >= len(ALL)
 
@@ -258,11 +253,7 @@ def test_reset_leaves_nothing_of_it(cluster: Cluster, before: dict[str, machine.
     edgectl("reset", str(cluster.inventory), "--yes")
     for node in SPOKES:
         cluster.ssh(node, NO_NAT + f"sed -i '/{HUB_NAME}/d' /etc/hosts")
-    problems = [
-        f"{node}: {line}"
-        for node in ALL
-        for line in machine.differences(before[node], machine.node_state(cluster, node))
-    ]
+    problems = [line for node in ALL for line in machine.differences(cluster, node, before[node])]
     assert not problems, "\n".join(problems)
     assert cluster.ssh("relay", "sysctl -n net.ipv4.ip_forward").strip() == "0"
 

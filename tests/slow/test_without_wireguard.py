@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 
 import pytest
 
 from tests.e2e import machine, pods
-from tests.e2e.cluster import Cluster, edgectl, lab_status
+from tests.e2e.cluster import Cluster, edgectl, hosts_in_recap, own_lab
 
 LAB = "lan"
 NODES = ("nuc1", "nuc2")
@@ -17,13 +16,9 @@ NODES = ("nuc1", "nuc2")
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Two machines, untouched."""
-    edgectl("lab", "down", "--name", LAB)
-    edgectl("lab", "up", "--name", LAB, "--nodes", "nuc1:control_plane,nuc2", timeout=3000)
-    inventory = tmp_path_factory.mktemp("lan") / "inventory"
-    shutil.copytree(lab_status(LAB)["inventory"], inventory)
-    (inventory / "group_vars" / "cluster.yml").write_text("cluster_wireguard: false\n")
-    yield Cluster(LAB, inventory)
-    edgectl("lab", "down", "--name", LAB)
+    with own_lab(LAB, "nuc1:control_plane,nuc2", tmp_path_factory.mktemp("lan")) as lab:
+        (lab.inventory / "group_vars" / "cluster.yml").write_text("cluster_wireguard: false\n")
+        yield lab
 
 
 @pytest.fixture(scope="module")
@@ -69,16 +64,12 @@ def test_a_worker_that_restarts_is_reached_again(cluster: Cluster) -> None:
 
 def test_a_second_run_changes_nothing(cluster: Cluster) -> None:
     output = cluster.playbook("bootstrap", "-e", "edgectl_full=true").stdout
-    recap = [line for line in output[output.index("PLAY RECAP") :].splitlines()[1:] if line.strip()]
+    recap = hosts_in_recap(output)
     assert len(recap) >= len(NODES)
     assert all(" changed=0 " in line and " failed=0 " in line for line in recap), "\n".join(recap)
 
 
 def test_reset_leaves_nothing_of_it(cluster: Cluster, before: dict[str, machine.NodeState]) -> None:
     edgectl("reset", str(cluster.inventory), "--yes")
-    problems = [
-        f"{node}: {line}"
-        for node in NODES
-        for line in machine.differences(before[node], machine.node_state(cluster, node))
-    ]
+    problems = [line for node in NODES for line in machine.differences(cluster, node, before[node])]
     assert not problems, "\n".join(problems)
