@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 
+import pytest
 import yaml
 
 from tests.e2e.cluster import Cluster, edgectl, wait_for
@@ -94,31 +96,45 @@ def test_a_comment_in_the_inventory_costs_one_run_of_ansible_and_changes_nothing
     assert proved(cluster)
 
 
-def test_the_machine_id_of_another_node_is_refused_and_put_back_it_is_proved_again(cluster: Cluster) -> None:
-    assert proved(cluster)
-    before = receipts(cluster)
-    own, foreign = (cluster.ssh(node, "cat /etc/machine-id").strip() for node in ("nuc2", "orin1"))
-    cluster.ssh("nuc2", f"echo {foreign} > /etc/machine-id")
-    try:
-        refused = cluster.bootstrap(check=False)
-    finally:
-        cluster.ssh("nuc2", f"echo {own} > /etc/machine-id")
-    assert refused.returncode == 1, refused.stdout + refused.stderr
-    assert "1 problem found before anything was changed" in refused.stdout
-    assert "nuc2: error: nuc2 has the machine-id of orin1" in refused.stdout
-    assert "fix: on nuc2: sudo rm -f /etc/machine-id" in refused.stdout
-    assert receipts(cluster) == before
-    assert proved(cluster)
+@pytest.fixture
+def own_machine_id(cluster: Cluster) -> Iterator[str]:
+    """The machine-id of nuc2, which has it again after the test."""
+    own = cluster.ssh("nuc2", "cat /etc/machine-id").strip()
+    yield own
+    cluster.ssh("nuc2", f"echo {own} > /etc/machine-id")
 
 
-def test_a_new_machine_id_makes_every_role_run_there_and_restarts_nothing(cluster: Cluster) -> None:
+def test_a_new_machine_id_makes_every_role_run_there_and_restarts_nothing(
+    cluster: Cluster, own_machine_id: str
+) -> None:
     before = cluster.unit_starts("nuc2", "containerd.service", "kubelet.service")
     cluster.ssh("nuc2", "tr -d - < /proc/sys/kernel/random/uuid > /etc/machine-id")
     roles = ("machine", "wireguard", "containerd", "pod_network", "kubeadm")
     assert bootstrap_and_see_which_roles_ran(cluster) == {("nuc2", role) for role in roles}
     assert cluster.unit_starts("nuc2", "containerd.service", "kubelet.service") == before
-    assert cluster.ssh("nuc2", "cat /etc/machine-id").strip() in (cluster.inventory / "edgectl.state.yml").read_text()
+    state = (cluster.inventory / "edgectl.state.yml").read_text()
+    assert cluster.ssh("nuc2", "cat /etc/machine-id").strip() in state
+    assert own_machine_id not in state
     wait_for("the fast path", lambda: proved(cluster), 60, every=5)
+
+
+def test_the_machine_id_of_another_node_is_refused_and_put_back_it_is_proved_again(
+    cluster: Cluster, own_machine_id: str
+) -> None:
+    # The test before put the first machine-id back: one run to know it again.
+    cluster.bootstrap()
+    assert proved(cluster)
+    before = receipts(cluster)
+    foreign = cluster.ssh("orin1", "cat /etc/machine-id").strip()
+    cluster.ssh("nuc2", f"echo {foreign} > /etc/machine-id")
+    refused = cluster.bootstrap(check=False)
+    assert refused.returncode == 1, refused.stdout + refused.stderr
+    assert "1 problem found before anything was changed" in refused.stdout
+    assert "nuc2: error: nuc2 has the machine-id of orin1" in refused.stdout
+    assert "fix: on nuc2: sudo rm -f /etc/machine-id" in refused.stdout
+    assert receipts(cluster) == before
+    cluster.ssh("nuc2", f"echo {own_machine_id} > /etc/machine-id")
+    assert proved(cluster)
 
 
 def test_a_plan_of_a_changed_option_names_its_restart_and_changes_nothing(cluster: Cluster) -> None:
