@@ -118,6 +118,12 @@ def test_a_pod_reaches_a_lan_host_that_has_no_route_to_pods(cluster: Cluster, po
         cluster.ssh("nuc3", "systemctl stop edgectl-test-web")
 
 
+def test_nothing_for_a_node_that_is_gone_leaves_by_the_default_route(cluster: Cluster) -> None:
+    for address in ("10.244.250.1", "10.200.0.250"):
+        # A packet of a pod there takes the same way.
+        assert "No route to host" in cluster.ssh("nuc1", f"ip -4 route get {address} 2>&1 || true")
+
+
 def test_a_lan_host_gets_nothing_through_a_node_into_the_tunnel(cluster: Cluster, pods: dict[str, str]) -> None:
     via = cluster.lan_address("nuc2")
     tunnel = cluster.ready()["orin1"]
