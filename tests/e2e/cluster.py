@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from edgectl.lab import login, record
+
 EDGECTL = str(Path(sys.executable).parent / "edgectl")
 ANSIBLE_PLAYBOOK = str(Path(sys.executable).parent / "ansible-playbook")
 ROOT = Path(__file__).resolve().parents[2]
@@ -108,12 +110,9 @@ class Cluster:
 
     def ssh(self, node: str, command: str, *, check: bool = True, timeout: float = 120) -> str:
         """Run a shell command as root on a node; returns its standard output."""
-        result = run(
-            [EDGECTL, "lab", "ssh", "--name", self.lab, node, "--", "sudo", "sh", "-c", shlex.quote(command)],
-            check=check,
-            timeout=timeout,
-        )
-        return result.stdout
+        # What `edgectl lab ssh` becomes, without the start of another Python.
+        login_there = login.command(record.require(self.lab), node, ["sudo", "sh", "-c", shlex.quote(command)])
+        return run(login_there, check=check, timeout=timeout).stdout
 
     def kubectl(self, *arguments: str, check: bool = True, timeout: float = 120) -> str:
         return edgectl("kubectl", "-i", str(self.inventory), "--", *arguments, check=check, timeout=timeout).stdout
