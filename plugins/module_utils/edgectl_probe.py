@@ -404,7 +404,10 @@ def network(host: Host) -> dict[str, Any]:
         "default_address": default.get("prefsrc") or (on_default[0].partition("/")[0] if on_default else None),
         "default_mtu": link["mtu"],
         "interfaces": interfaces,
-        "routes": [{"dst": r.get("dst"), "dev": r.get("dev"), "via": r.get("gateway")} for r in routes],
+        "routes": [
+            {"dst": r.get("dst"), "dev": r.get("dev"), "via": r.get("gateway"), "protocol": r.get("protocol")}
+            for r in routes
+        ],
         "listening": listening(host),
     }
 

@@ -259,7 +259,7 @@ def a_line_each(entries: list[dict[str, Any]]) -> str:
 
 
 def ip_route(text: str, cleaner: Cleaner) -> str:
-    names = ("dst", "dev", "gateway", "metric", "prefsrc")
+    names = ("dst", "dev", "gateway", "protocol", "metric", "prefsrc")
     routes = [{name: route[name] for name in names if name in route} for route in json.loads(text or "[]")]
     return cleaner.addresses(a_line_each(routes)) if routes else "[]\n"
 

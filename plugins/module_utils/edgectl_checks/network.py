@@ -10,6 +10,8 @@ from .model import Finding, HostState, check
 DEFAULT_WIREGUARD_PORT = 51871
 # Bridges and tunnels of Kubernetes' own network plugins: their routes lie in the pod network by design.
 POD_INTERFACES = ("cni0", "flannel.1", "flannel-wg", "kube-ipvs0", "cilium_host", "nodelocaldns")
+# Marks the routes of role pod_network (protocol= in roles/pod_network/templates/pod-network.j2).
+OUR_ROUTES = "71"
 RANGES = {
     "wireguard_network": "the tunnel network",
     "cluster_pod_cidr": "the pod network",
@@ -33,7 +35,7 @@ def foreign_ranges(host: HostState) -> list[tuple[str, ipaddress.IPv4Network]]:
         if interface.name not in ours:
             seen += [(f"{a} on {interface.name}", a) for a in interface.addresses or []]
     for route in host.network.routes or []:
-        if route.dev not in ours and route.dst != "default":
+        if route.dev not in ours and route.dst != "default" and route.protocol != OUR_ROUTES:
             seen.append((f"route {route.dst} dev {route.dev}", route.dst))
     ranges = []
     for where, text in seen:

@@ -267,6 +267,17 @@ def test_an_overlap_names_both_sides_and_suggests_a_free_range(states, options):
     assert "10.201.0.0/16" in finding.fix
 
 
+def test_routes_that_edgectl_made_are_no_overlap(states, options):
+    states[HOST]["network"]["routes"] += [
+        {"dst": "10.244.0.0/16", "dev": None, "via": None, "protocol": "71"},
+        {"dst": "10.244.2.0/24", "dev": "eth0", "via": "192.168.1.12", "protocol": "71"},
+    ]
+    assert run_checks(states, options) == []
+    states[HOST]["network"]["routes"][-1]["protocol"] = "static"
+    (finding,) = run_checks(states, options)
+    assert finding.evidence == "route 10.244.2.0/24 dev eth0"
+
+
 def test_a_lan_only_cluster_needs_nothing_for_tunnels(states, options):
     options[HOST]["cluster_wireguard"] = "false"
     states[HOST]["kernel"].update(tun=False)
