@@ -90,7 +90,9 @@ kubernetesVersion: $version
 ---
 $(python -c 'import json, sys; print(json.dumps({"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration", **json.loads(sys.argv[1])}))' "$kubelet_config")
 ---
-{apiVersion: kubeproxy.config.k8s.io/v1alpha1, kind: KubeProxyConfiguration, conntrack: {maxPerCore: 0, min: 0}}
+apiVersion: kubeproxy.config.k8s.io/v1alpha1
+kind: KubeProxyConfiguration
+conntrack: {maxPerCore: 0, min: 0}
 END
   kubeadm init --config /run/init.yml >/dev/null 2>&1"
 token=$(on 0 'kubeadm token create 2>/dev/null')
