@@ -25,6 +25,7 @@ class Outcome:
     """A run, the hosts that were left out of it, and the journal lines that explain its failures.
 
     repeat: the verb that makes up for what was missed, where that is another one.
+    arguments: the user's own `-e` values, which the next run needs too.
     """
 
     verb: str
@@ -32,6 +33,7 @@ class Outcome:
     result: RunResult
     journal: Mapping[str, list[str]] = field(default_factory=dict)
     repeat: str = ""
+    arguments: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> ExitCode:
@@ -80,14 +82,14 @@ def carry_out(
             verb="plan" if check else verb,
         )
     if result.ok:
-        return Outcome(verb, session, result, repeat=repeat)
+        return Outcome(verb, session, result, repeat=repeat, arguments=arguments)
     result = _with_names(result, session)
     reachable = [session.targets[name] for name in session.targets if name not in session.left_out]
     redact = Redactor(session.secrets.values())
     found = journal.of_failures(result.failures, session.targets, result.started)
     lines = {host: [redact(line) for line in said] for host, said in found.items()}
     locks.release(reachable, result.run_id)
-    return Outcome(verb, session, result, lines, repeat)
+    return Outcome(verb, session, result, lines, repeat, arguments)
 
 
 def _with_names(result: RunResult, session: Session) -> RunResult:

@@ -277,4 +277,6 @@ def command(outcome: Outcome, limit: str = "") -> str:
     everybody = len(outcome.session.selected) == len(outcome.session.inventory.hosts)
     if limit or not everybody:
         words += ["--limit", limit or ",".join(outcome.session.selected)]
+    for argument in outcome.arguments:
+        words += ["-e", argument]
     return shlex.join(words)

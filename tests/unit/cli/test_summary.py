@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -56,6 +57,12 @@ def test_notes_are_told_once_with_all_their_hosts() -> None:
     notes = {"silent: nuc3": ("nuc1", "nuc2"), "ufw is active": ("orin1",)}
     shown = text(outcome(RunStatus.SUCCESSFUL, notes=notes))
     assert "\nnote on nuc1 and nuc2: silent: nuc3\nnote on orin1: ufw is active\n" in shown
+
+
+def test_the_command_to_repeat_has_the_users_own_variables() -> None:
+    failures = (Failure("nuc1", "Machine", "Swap", message="no"),)
+    told = replace(outcome(RunStatus.FAILED, failures=failures), arguments=('{"a": 1}', "b=2"))
+    assert """edgectl bootstrap 'my lab' -e '{"a": 1}' -e b=2""" in text(told)
 
 
 def test_a_failed_worker_is_repeated_alone_and_a_failed_control_plane_with_everybody() -> None:
