@@ -15,9 +15,14 @@ NODES = ("nuc1", "nuc2")
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Two machines, untouched."""
+    """Two machines whose firewall lets SSH in and nothing else."""
     with own_lab(LAB, "nuc1:control_plane,nuc2", tmp_path_factory.mktemp("lan")) as lab:
         (lab.inventory / "group_vars" / "cluster.yml").write_text("cluster_wireguard: false\n")
+        for node in NODES:
+            lab.ssh(
+                node, "apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq -y install ufw", timeout=300
+            )
+            lab.ssh(node, "ufw allow 22/tcp && ufw --force enable")
         yield lab
 
 

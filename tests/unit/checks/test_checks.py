@@ -307,6 +307,18 @@ def test_ufw_rules_that_are_there_satisfy_the_check(states, options):
     assert run_checks(states, options) == []
 
 
+def test_without_a_tunnel_ufw_has_to_let_the_other_nodes_and_their_pods_in(states, options):
+    for of_host in options.values():
+        of_host["cluster_wireguard"] = "false"
+    options[HOST]["machine_ufw"] = "report"
+    states[HOST]["firewall"] = {"ufw_active": True, "ufw_rules": []}
+    (finding,) = run_checks(states, options)
+    others = [state["network"]["default_address"] for name, state in states.items() if name != HOST]
+    for source in (*others, "10.244.0.0/16"):
+        assert f"sudo ufw allow from {source}" in finding.fix
+    assert "wg0" not in finding.fix
+
+
 def test_a_hub_needs_nothing_that_only_nodes_need(states, options):
     options[HOST]["group_names"] = ["hub"]
     states[HOST]["memory"]["total_kib"] = GIB_IN_KIB // 2
