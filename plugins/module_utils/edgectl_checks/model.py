@@ -116,6 +116,11 @@ class HostState:
         return (self.option("edgectl_state") or {}).get("machine_id")
 
     @property
+    def known_tunnel_key(self) -> str | None:
+        """Public key of the host's tunnel, as the state file remembers."""
+        return (self.option("edgectl_state") or {}).get("wireguard_public_key")
+
+    @property
     def lan_address(self) -> str | None:
         return self.option("cluster_lan_address") or self.network.default_address
 

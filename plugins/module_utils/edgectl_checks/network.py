@@ -130,9 +130,17 @@ def tunnel_name_is_free(host: HostState) -> Optional[Finding]:
     interface = (host.wireguard.interfaces or {}) and host.wireguard.interfaces[tunnel(host)]
     if not uses_wireguard(host) or not interface:
         return None
-    remembered = (host.option("edgectl_state") or {}).get("wireguard_public_key")
+    remembered = host.known_tunnel_key
     if interface.public_key == remembered:
         return None
+    original = next((o.name for o in host.others if o.known_tunnel_key == interface.public_key), "")
+    if original:
+        return Finding(
+            what=f"{host.name} has the WireGuard key of {original}, as after copying a disk",
+            evidence=f"the public key of {tunnel(host)} is {interface.public_key}",
+            fix=f"on {host.name}: sudo systemctl disable --now wg-quick@{tunnel(host)} && "
+            f"sudo rm -r /etc/wireguard/{tunnel(host)}.*",
+        )
     return Finding(
         what=f"the host has a WireGuard interface {tunnel(host)} that is not this cluster's",
         evidence=f"its public key is {interface.public_key}, the state file has {remembered or 'none'}",

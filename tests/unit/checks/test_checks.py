@@ -319,6 +319,14 @@ def test_without_a_tunnel_ufw_has_to_let_the_other_nodes_and_their_pods_in(state
     assert "wg0" not in finding.fix
 
 
+def test_a_copied_disk_is_told_by_its_wireguard_key(states, options):
+    options["nuc2"]["edgectl_state"]["wireguard_public_key"] = "copied"
+    states[HOST]["wireguard"]["interfaces"]["wg0"]["public_key"] = "copied"
+    findings = [finding for finding in run_checks(states, options) if finding.host == HOST]
+    assert [finding.what for finding in findings] == [f"{HOST} has the WireGuard key of nuc2, as after copying a disk"]
+    assert findings[0].fix.endswith("sudo rm -r /etc/wireguard/wg0.*")
+
+
 def test_a_hub_needs_nothing_that_only_nodes_need(states, options):
     options[HOST]["group_names"] = ["hub"]
     states[HOST]["memory"]["total_kib"] = GIB_IN_KIB // 2
