@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
 import json
 import re
@@ -71,6 +72,29 @@ def test_the_printed_kubeconfig_reaches_the_api_by_the_lan_address_as_an_adminis
     assert "tls-server-name" not in server
     assert get(kubeconfig, "/readyz", tmp_path) == "ok"
     assert len(json.loads(get(kubeconfig, "/api/v1/nodes", tmp_path))["items"]) == len(cluster.ready())
+
+
+def test_a_name_added_later_gets_into_the_certificate_and_restarts_nothing(cluster: Cluster, tmp_path: Path) -> None:
+    options = cluster.inventory / "group_vars" / "control_plane.yml"
+    before = cluster.unit_starts("nuc1", "containerd.service", "kubelet.service")
+    api = cluster.get("pod", "kube-apiserver-nuc1", "-n", "kube-system")["status"]["containerStatuses"][0]
+    options.write_text("kubeadm_cert_sans: [kubernetes.home.test, 'fd00::1']\n")
+    cluster.bootstrap()
+    kubeconfig = yaml.safe_load(edgectl("kubeconfig", str(cluster.inventory)).stdout)
+    kubeconfig["clusters"][0]["cluster"]["tls-server-name"] = "kubernetes.home.test"
+
+    def shown() -> bool:
+        with contextlib.suppress(ssl.SSLCertVerificationError):
+            return get(kubeconfig, "/readyz", tmp_path) == "ok"
+        return False
+
+    wait_for("the API server to show it", shown, 90, 3)
+    assert cluster.unit_starts("nuc1", "containerd.service", "kubelet.service") == before
+    again = cluster.get("pod", "kube-apiserver-nuc1", "-n", "kube-system")["status"]["containerStatuses"][0]
+    assert again["containerID"] == api["containerID"]
+    assert "kubernetes.home.test" in json.dumps(cluster.get("configmap", "kubeadm-config", "-n", "kube-system"))
+    assert not cluster.ssh("nuc1", "ls /etc/kubernetes/pki | grep former || true")
+    assert proved(cluster)
 
 
 def test_a_merge_adds_the_cluster_to_a_kubeconfig_of_others(cluster: Cluster, tmp_path: Path) -> None:
