@@ -1,0 +1,71 @@
+"""`edgectl compat`: what runs on which JetPack, kernel and containerd; and what runs on your own machines."""
+
+from __future__ import annotations
+
+import json as json_library
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from edgectl.commands import options
+
+
+def compat(
+    inventory: Annotated[
+        Path | None,
+        typer.Argument(help="Inventory directory; without it the tables are shown.", show_default=False),
+    ] = None,
+    json: options.JsonDocument = False,
+    accept_new_host_keys: options.AcceptNewHostKeys = False,
+    ask_become_pass: options.AskBecomePass = False,
+    vault_password_file: options.VaultPasswordFile = None,
+) -> None:
+    """Say what runs on what: JetPack releases, kernels, network stacks, containerd. Changes nothing.
+
+    With INVENTORY it looks at your hosts and says of each: whether edgectl supports it, which network stacks its kernel
+    can run, and which not for want of what. A kernel that tells its own options is believed; only where it does not,
+    the tables of NVIDIA's stock kernels count.
+
+    supported: what edgectl is made for. best effort: expected to work. refused: too old, or not known at all.
+
+    Exit code 4 when a host could not be reached; the others are still shown.
+    """
+    from edgectl.compat import tables
+    from edgectl.output import compat as output
+
+    terminal = sys.stdout.isatty()
+    width, colour = shutil.get_terminal_size().columns, terminal and "NO_COLOR" not in os.environ
+    if inventory is None:
+        known = tables.shipped()
+        shown = [json_library.dumps(output.document(known), indent=2)] if json else output.lines(
+            known, width=width, colour=colour
+        )  # fmt: skip
+        for line in shown:
+            typer.echo(line)
+        return
+
+    from edgectl.cluster.observe import observe
+    from edgectl.cluster.remote import login
+    from edgectl.commands.opening import leave_for_failures, open_inventory
+    from edgectl.compat.verdict import verdicts
+    from edgectl.ssh.probe import ProbeFailure
+    from edgectl.ssh.target import of_inventory
+
+    loaded, dialog = open_inventory(inventory, vault_password_file, ask=not json)
+    who = login(
+        shlex.join(["edgectl", "compat", str(inventory)]), dialog,
+        accept_new_host_keys=accept_new_host_keys, ask_become_password=ask_become_pass,
+    )  # fmt: skip
+    answers = observe(loaded, of_inventory(loaded), who)
+    said = {name: answer if isinstance(answer, ProbeFailure) else verdicts(answer) for name, answer in answers.items()}
+    if json:
+        typer.echo(json_library.dumps(output.host_document(said), indent=2))
+    else:
+        for line in output.host_lines(said, width=width, colour=colour):
+            typer.echo(line)
+    leave_for_failures(answers)
