@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from edgectl.compat import verdict
-from edgectl.compat.tables import Tables, numbers
+from edgectl.compat.tables import Release, Tables, numbers
 from edgectl.compat.verdict import Gpu, HostVerdict, Judged, KernelView, Runtime
 from edgectl.output.jsonl import SCHEMA_VERSION
 from edgectl.output.summary import table
@@ -21,7 +21,6 @@ _LABEL_WIDTH = 13
 _BOLD, _OFF = "\033[1m", "\033[0m"
 _COLOURS = {"supported": "\033[32m", "best effort": "\033[33m", "refused": "\033[31m"}
 _WORDS = {True: "yes", False: "no", None: "?"}
-_UNKNOWN_KERNEL = "nobody has read its options"
 
 
 class _Page:
@@ -66,10 +65,7 @@ def lines(known: Tables, *, width: int, colour: bool = False) -> Iterator[str]:
     yield from _releases(known, page)
     yield ""
     yield page.bold("Other systems")
-    systems = [(f"{row.id.capitalize()} {row.version}", row.level, row.why) for row in known.systems.systems]
-    yield from page.table(("SYSTEM", "LEVEL", "WHY"), systems)
-    architectures = listing([row.name for row in known.systems.architectures])
-    yield from page.folded(f"Refused are all others, and every architecture but {architectures}.", further="  ")
+    yield from _systems(known, page)
     yield ""
     yield page.bold("What NVIDIA's stock kernels for Jetsons can run")
     yield from _features(known, page)
@@ -86,18 +82,7 @@ def lines(known: Tables, *, width: int, colour: bool = False) -> Iterator[str]:
 
 def _releases(known: Tables, page: _Page) -> Iterator[str]:
     header: tuple[str, ...] = ("L4T", "JETPACK", "UBUNTU", "KERNEL", "CUDA", "BOARDS", "LEVEL")
-    rows: list[tuple[str, ...]] = [
-        (
-            row.l4t,
-            row.jetpack,
-            row.ubuntu,
-            row.kernel.removesuffix("-tegra"),
-            row.cuda,
-            ", ".join(row.boards),
-            row.level,
-        )
-        for row in known.jetpack.releases
-    ]
+    rows = [_release_row(row) for row in known.jetpack.releases]
     toolkits = [(row.l4t, row.toolkit or "-") for row in known.jetpack.releases]
     wide = [(*row, toolkit) for row, (_, toolkit) in zip(rows, toolkits, strict=True)]
     roomy = page.fits((*header, "TOOLKIT"), wide)
@@ -113,41 +98,58 @@ def _releases(known: Tables, page: _Page) -> Iterator[str]:
         yield from page.folded(f"nvidia-container-toolkit in NVIDIA's repository: {', '.join(said)}")
 
 
+def _release_row(row: Release) -> tuple[str, ...]:
+    kernel = row.kernel.removesuffix("-tegra")
+    return row.l4t, row.jetpack, row.ubuntu, kernel, row.cuda, ", ".join(row.boards), row.level
+
+
 def _span(releases: Sequence[str]) -> str:
     """Newest and oldest of releases that follow each other in the table."""
     return releases[0] if len(releases) == 1 else f"{releases[-1]} to {releases[0]}"
 
 
+def _systems(known: Tables, page: _Page) -> Iterator[str]:
+    rows = [(f"{row.id.capitalize()} {row.version}", row.level) for row in known.systems.systems]
+    yield from page.table(("SYSTEM", "LEVEL"), rows)
+    yield ""
+    reasons: dict[str, list[str]] = {}
+    for (name, _), row in zip(rows, known.systems.systems, strict=True):
+        reasons.setdefault(row.why, []).append(name)
+    for why, names in reasons.items():
+        yield from page.folded(f"{listing(names)}: {why}")
+    architectures = listing([row.name for row in known.systems.architectures])
+    yield from page.folded(f"All others are refused, and every architecture but {architectures}.", further="  ")
+
+
 def _features(known: Tables, page: _Page) -> Iterator[str]:
     judged = {line.name: verdict.judge(KernelView({}, complete=False, line=line), known) for line in known.kernel.lines}
-    header = ("", *(f"{line.name} ({line.kernel})" for line in known.kernel.lines))
+    header = ("", *judged)
     by_feature = list(zip(*judged.values(), strict=True))
     yield from page.table(header, [(row[0].feature.name, *(_WORDS[one.possible] for one in row)) for row in by_feature])
     yield ""
-    yield from page.folded(
-        "Why not (kernel options, without CONFIG_); a kernel of your own may have them:", further="  "
-    )
+    yield from page.folded("What is missing (kernel options, without CONFIG_):", further="  ")
     for row in by_feature:
-        reasons: dict[str, list[str]] = {}
+        missing: dict[str, list[str]] = {}
         for name, one in zip(judged, row, strict=True):
             if one.possible is False:
-                reasons.setdefault(one.why, []).append(name)
-        if reasons:
-            told = "; ".join(f"{listing(names)} {why}" for why, names in reasons.items())
+                missing.setdefault(", ".join(one.missing) or " or ".join(one.one_of), []).append(name)
+        if missing:
+            told = "; ".join(f"{what} ({', '.join(names)})" for what, names in missing.items())
             yield from page.folded(f"{row[0].feature.name}: {told}")
-    if any(one.possible is None for row in by_feature for one in row):
-        yield from page.folded(f"? {_UNKNOWN_KERNEL}", further="  ")
+    kernels = ", ".join(f"{line.name} {line.kernel}" for line in known.kernel.lines)
+    yield from page.folded(
+        f"? is what nobody has read. A kernel that you built yourself may have more. Linux: {kernels}.", further="  "
+    )
 
 
 def _kubernetes(known: Tables, page: _Page) -> Iterator[str]:
     minimum, tested = known.kubernetes.minimum, known.kubernetes.tested
-    releases = sorted({row.kubernetes for row in (*minimum, *tested)}, key=numbers, reverse=True)
+    releases = sorted({one.kubernetes for one in minimum} | {one.kubernetes for one in tested}, key=numbers)
     rows = []
-    for release in releases:
-        needed = next(row.containerd for row in minimum if numbers(row.kubernetes) <= numbers(release))
-        series = next((row.containerd for row in tested if numbers(row.kubernetes) <= numbers(release)), ())
-        fitting = [one for one in series if numbers(one) >= numbers(needed)]
-        rows.append((f"from {release}", needed, ", ".join(fitting) or "-"))
+    for release in reversed(releases):
+        needed = next(one.containerd for one in minimum if numbers(one.kubernetes) <= numbers(release))
+        series = next((one.containerd for one in tested if one.kubernetes == release), ())
+        rows.append((f"from {release}", needed, ", ".join(series) or "-"))
     yield from page.table(("KUBERNETES", "CONTAINERD AT LEAST", "TESTED FROM (EACH SERIES)"), rows)
     limit = known.kubernetes.cgroup_v1_refused_from.kubernetes
     yield from page.folded(
@@ -218,12 +220,8 @@ def _runtime(runtime: Runtime) -> Iterator[tuple[str, str]]:
         limit = f"Kubernetes older than {runtime.containerd_below}" if runtime.containerd_below else "any Kubernetes"
         yield "containerd", f"{runtime.containerd}: {limit}"
     if runtime.cgroup_below:
-        yield (
-            "cgroups",
-            (
-                f"v{runtime.cgroup}: Kubernetes older than {runtime.cgroup_below}, unless kubelet's failCgroupV1 is false"
-            ),
-        )
+        limit = f"Kubernetes older than {runtime.cgroup_below}"
+        yield "cgroups", f"v{runtime.cgroup}: {limit}, unless kubelet's failCgroupV1 is false"
 
 
 def _gpu(gpu: Gpu) -> str:
