@@ -31,9 +31,10 @@ def compat(
     can run, and which not for want of what. A kernel that tells its own options is believed; only where it does not,
     the tables of NVIDIA's stock kernels count.
 
-    supported: what edgectl is made for. best effort: expected to work. refused: too old, or not known at all.
+    supported: what edgectl is written for. best effort: expected to work. refused: too old, or no system that edgectl
+    knows.
 
-    Exit code 4 when a host could not be reached; the others are still shown.
+    A host that does not answer is named, and stops no other: exit code 4 (1 where it answers and cannot be read).
     """
     from edgectl.compat import tables
     from edgectl.output import compat as output

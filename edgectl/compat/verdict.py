@@ -70,7 +70,7 @@ class Judged:
         told = [f"lacks {', '.join(self.missing)}"] if self.missing else []
         told += [f"neither {' nor '.join(self.one_of)} is possible"] if self.one_of and self.possible is False else []
         if self.possible is None:
-            told += [f"nobody has read whether it has {', '.join(self.unknown) or ' or '.join(self.one_of)}"]
+            told += [f"not known: {', '.join(self.unknown) or ' or '.join(self.one_of)}"]
         return "; ".join(told)
 
 

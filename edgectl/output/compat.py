@@ -125,7 +125,10 @@ def _features(known: Tables, page: _Page) -> Iterator[str]:
     judged = {line.name: verdict.judge(KernelView({}, complete=False, line=line), known) for line in known.kernel.lines}
     header = ("", *judged)
     by_feature = list(zip(*judged.values(), strict=True))
-    yield from page.table(header, [(row[0].feature.name, *(_WORDS[one.possible] for one in row)) for row in by_feature])
+    rows = [(row[0].feature.name, *(_WORDS[one.possible] for one in row)) for row in by_feature]
+    told = [(*row, one[0].feature.about) for row, one in zip(rows, by_feature, strict=True)]
+    roomy = page.fits((*header, ""), told)
+    yield from page.table((*header, "") if roomy else header, told if roomy else rows)
     yield ""
     yield from page.folded("What is missing (kernel options, without CONFIG_):", further="  ")
     for row in by_feature:
@@ -134,8 +137,8 @@ def _features(known: Tables, page: _Page) -> Iterator[str]:
             if one.possible is False:
                 missing.setdefault(", ".join(one.missing) or " or ".join(one.one_of), []).append(name)
         if missing:
-            told = "; ".join(f"{what} ({', '.join(names)})" for what, names in missing.items())
-            yield from page.folded(f"{row[0].feature.name}: {told}")
+            every = "; ".join(f"{what} ({', '.join(names)})" for what, names in missing.items())
+            yield from page.folded(f"{row[0].feature.name}: {every}")
     kernels = ", ".join(f"{line.name} {line.kernel}" for line in known.kernel.lines)
     yield from page.folded(
         f"? is what nobody has read. A kernel that you built yourself may have more. Linux: {kernels}.", further="  "
@@ -184,7 +187,9 @@ def _facts(said: HostVerdict) -> Iterator[tuple[str, str]]:
     if possible:
         yield "Possible", ", ".join(one.feature.name for one in possible)
     yield from _reasons("Impossible", [one for one in said.features if one.possible is False], said)
-    yield from _reasons("Not known", [one for one in said.features if one.possible is None], said)
+    unknown = [one for one in said.features if one.possible is None]
+    if unknown:
+        yield "Not known", ", ".join(one.feature.name for one in unknown)
     yield from _runtime(said.runtime)
     for gpu in said.gpus:
         yield "GPU", _gpu(gpu)
@@ -199,10 +204,10 @@ def _release(said: HostVerdict) -> str:
 
 def _read_from(said: HostVerdict) -> str:
     if said.read_from == "kernel":
-        return "its own options count"
+        return "judged by its own options"
     if said.line is None:
         return "it does not tell its options, and no table has them"
-    return f"it does not tell its options, so those of NVIDIA's {said.line.name} kernels count"
+    return f"it does not tell its options: judged by NVIDIA's {said.line.name} kernels"
 
 
 def _reasons(label: str, judged: Sequence[Judged], said: HostVerdict) -> Iterator[tuple[str, str]]:

@@ -73,13 +73,13 @@ def test_a_host_is_told_what_it_can_run_and_for_want_of_what_it_cannot() -> None
     assert re.search(r"^  Release +JetPack 6\.2, L4T 36\.4\.3, CUDA 12\.6$", text, re.MULTILINE)
     assert re.search(r"^  Possible .*edgectl's pod network.*flannel vxlan", text, re.MULTILINE)
     assert "kernel WireGuard, flannel wireguard-native: lacks WIREGUARD" in text
-    assert "its own options count" in text
+    assert "judged by its own options" in text
 
 
 def test_a_host_whose_kernel_is_silent_is_told_that_the_table_was_asked() -> None:
     document = board("orin-nx-jp6.2") | {"kernel": {"release": "5.15.148-tegra", "arch": "aarch64"}}
     text = " ".join("\n".join(output.host_lines({"orin1": verdicts(document)}, width=140)).split())
-    assert "it does not tell its options, so those of NVIDIA's R36.4 kernels count" in text
+    assert "it does not tell its options: judged by NVIDIA's R36.4 kernels" in text
 
 
 def test_the_tables_are_one_document_with_sources(edgectl: Edgectl) -> None:  # noqa: F811
@@ -111,3 +111,10 @@ def test_a_host_that_does_not_answer_is_named_and_stops_no_other(edgectl: Edgect
     assert answer.code == 4, answer.err
     assert "\nfar1: not known\n" in answer.out
     assert re.search(r"^nuc1: (supported|best effort|refused|unknown)$", answer.out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_levels_stand_below_each_other(colour: bool) -> None:
+    lines = [COLOUR.sub("", line) for line in output.lines(tables.shipped(), width=80, colour=colour)]
+    column = lines[1].index("LEVEL")
+    assert {line[column:] for line in lines[2:20]} == {"supported", "best effort"}

@@ -125,7 +125,7 @@ def test_where_neither_kernel_nor_table_tells_nothing_is_claimed() -> None:
     assert said.level == "best effort"
     assert {(one.possible, one.read_from) for one in said.features} == {(None, "nothing")}
     assert "IP_SET" in feature(said, "calico").why
-    assert feature(said, "eks_hybrid").why == "nobody has read whether it has Calico or Cilium"
+    assert feature(said, "eks_hybrid").why == "not known: Calico or Cilium"
 
 
 def test_what_a_table_knows_to_be_missing_forbids_although_the_rest_is_unknown() -> None:
