@@ -7,8 +7,9 @@ import os
 import shlex
 import shutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -43,11 +44,7 @@ def compat(
     width, colour = shutil.get_terminal_size().columns, terminal and "NO_COLOR" not in os.environ
     if inventory is None:
         known = tables.shipped()
-        shown = [json_library.dumps(output.document(known), indent=2)] if json else output.lines(
-            known, width=width, colour=colour
-        )  # fmt: skip
-        for line in shown:
-            typer.echo(line)
+        _print(output.document(known), output.lines(known, width=width, colour=colour), json=json)
         return
 
     from edgectl.cluster.observe import observe
@@ -64,9 +61,10 @@ def compat(
     )  # fmt: skip
     answers = observe(loaded, of_inventory(loaded), who)
     said = {name: answer if isinstance(answer, ProbeFailure) else verdicts(answer) for name, answer in answers.items()}
-    if json:
-        typer.echo(json_library.dumps(output.host_document(said), indent=2))
-    else:
-        for line in output.host_lines(said, width=width, colour=colour):
-            typer.echo(line)
+    _print(output.host_document(said), output.host_lines(said, width=width, colour=colour), json=json)
     leave_for_failures(answers)
+
+
+def _print(document: dict[str, Any], lines: Iterable[str], *, json: bool) -> None:
+    for line in [json_library.dumps(document, indent=2)] if json else lines:
+        typer.echo(line)

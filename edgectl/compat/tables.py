@@ -19,7 +19,7 @@ Version = Annotated[str, Field(pattern=r"^\d+(\.\d+){0,2}$")]
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Source(_Frozen):
