@@ -12,6 +12,7 @@ import typer
 from edgectl import __version__
 from edgectl.commands import (
     bootstrap,
+    compat,
     config,
     env,
     init,
@@ -70,6 +71,7 @@ app.command(name="validate")(validate.validate)
 app.command(name="bootstrap")(bootstrap.bootstrap)
 app.command(name="plan")(plan.plan)
 app.command(name="probe")(probe.probe)
+app.command(name="compat")(compat.compat)
 app.command(name="kubectl", context_settings=kubectl.CONTEXT_SETTINGS)(kubectl.kubectl)
 app.command(name="kubeconfig")(kubeconfig.kubeconfig)
 app.add_typer(peer.app, name="peer")

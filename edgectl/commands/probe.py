@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from edgectl.commands import completion, options
-from edgectl.exitcodes import ExitCode
 
 
 def probe(
@@ -34,7 +33,7 @@ def probe(
     """Look at the hosts: system, memory, disks, tunnels, Kubernetes. Changes nothing."""
     from edgectl.cluster.observe import observe
     from edgectl.cluster.remote import login
-    from edgectl.commands.opening import open_inventory
+    from edgectl.commands.opening import leave_for_failures, open_inventory
     from edgectl.output import hosts
     from edgectl.recording import capture
     from edgectl.ssh.probe import ProbeFailure
@@ -53,7 +52,6 @@ def probe(
             typer.echo(line, err=True)
         return
     answers = observe(loaded, targets, who)
-    failures = [answer for answer in answers.values() if isinstance(answer, ProbeFailure)]
     if json:
         typer.echo(json_library.dumps(hosts.document(answers), indent=2))
     else:
@@ -65,6 +63,4 @@ def probe(
         )
         for line in shown:
             typer.echo(line)
-    if failures:
-        reached = all(failure.trouble is None for failure in failures)
-        raise typer.Exit(int(ExitCode.FAILED if reached else ExitCode.UNREACHABLE))
+    leave_for_failures(answers)

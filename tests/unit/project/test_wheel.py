@@ -61,6 +61,10 @@ def test_the_wheel_carries_every_content_file_of_the_checkout(wheel: Path) -> No
     assert [path for path in files if f"edgectl/_content/{path}" not in names] == []
 
 
+def test_an_installed_wheel_has_the_compatibility_tables(installed: Path) -> None:
+    assert "36.4.3" in run(installed, "-m", "edgectl", "compat")
+
+
 def test_an_installed_wheel_finds_its_own_content(installed: Path) -> None:
     root = run(installed, "-c", "from edgectl import content; print(content.root())").strip()
     assert root == str(installed / "edgectl" / "_content")
