@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from edgectl.compat import tables
 from edgectl.compat.tables import Driver, Feature, KernelLine, Level, Release, Tables, numbers
+from edgectl.ssh.probe import section
 
 ReadFrom = Literal["kernel", "table", "nothing"]
 
@@ -171,7 +172,7 @@ def _any_unknown(choices: list[Judged]) -> bool:
 def verdicts(document: Mapping[str, Any], known: Tables | None = None) -> HostVerdict:
     """What the tables say of the host that a probe's document describes."""
     known = known or tables.shipped()
-    jetson, system, kernel = (_part(document, name) for name in ("jetson", "os", "kernel"))
+    jetson, system, kernel = (section(document, name) for name in ("jetson", "os", "kernel"))
     l4t = jetson.get("l4t")
     release = release_of(l4t, known) if l4t else None
     line = line_of(release, known) if release else None
@@ -182,7 +183,7 @@ def verdicts(document: Mapping[str, Any], known: Tables | None = None) -> HostVe
         why=why,
         system=system.get("name") or system.get("id") or "unknown system",
         board=(jetson.get("model") or "unknown Jetson") if document.get("jetson") else None,
-        simulated=bool(_part(document, "lab").get("simulated")),
+        simulated=bool(section(document, "lab").get("simulated")),
         l4t=l4t,
         release=release,
         arch=kernel.get("arch"),
@@ -200,7 +201,7 @@ def kernel_view(document: Mapping[str, Any], line: KernelLine | None) -> KernelV
 
     A module that is installed counts even where the kernel's options lack it: it was built later, for this kernel.
     """
-    kernel = _part(document, "kernel")
+    kernel = section(document, "kernel")
     config: dict[str, str] | None = kernel.get("config")
     modules = {OPTION_OF_MODULE[name]: there for name, there in (kernel.get("module_available") or {}).items()
                if name in OPTION_OF_MODULE and there is not None}  # fmt: skip
@@ -210,22 +211,17 @@ def kernel_view(document: Mapping[str, Any], line: KernelLine | None) -> KernelV
     return KernelView(live, complete=config is not None, line=line)
 
 
-def _part(document: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """A section of the document; empty when the probe could not read it."""
-    return document.get(name) or {}
-
-
 def _level(
     document: Mapping[str, Any], release: Release | None, known: Tables
 ) -> tuple[Level | Literal["unknown"], str]:
     if release:
         return release.level, release.why
-    jetson, system = _part(document, "jetson"), _part(document, "os")
+    jetson, system = section(document, "jetson"), section(document, "os")
     if jetson:
         newest = known.jetpack.releases[0].l4t
         said = f"edgectl does not know L4T {jetson['l4t']} (the newest it knows is {newest})"
         return "unknown", said if jetson.get("l4t") else "/etc/nv_tegra_release does not tell the release"
-    arch = _part(document, "kernel").get("arch")
+    arch = section(document, "kernel").get("arch")
     if arch and arch not in {row.name for row in known.systems.architectures}:
         return "refused", f"there are no binaries for {arch}"
     if not system.get("id"):
@@ -239,7 +235,7 @@ def _level(
 
 
 def _runtime(document: Mapping[str, Any], known: Tables) -> Runtime:
-    version, cgroup = _part(document, "containerd").get("version"), _part(document, "cgroup").get("version")
+    version, cgroup = section(document, "containerd").get("version"), section(document, "cgroup").get("version")
     limit = known.kubernetes.cgroup_v1_refused_from.kubernetes
     return Runtime(
         containerd=version,

@@ -61,21 +61,17 @@ class _Page:
 def lines(known: Tables, *, width: int, colour: bool = False) -> Iterator[str]:
     """All tables. width: of the terminal, in columns."""
     page = _Page(width, colour=colour)
-    yield page.bold("Jetson Linux (L4T) releases")
-    yield from _releases(known, page)
-    yield ""
-    yield page.bold("Other systems")
-    yield from _systems(known, page)
-    yield ""
-    yield page.bold("What NVIDIA's stock kernels for Jetsons can run")
-    yield from _features(known, page)
-    yield ""
-    yield page.bold("Kubernetes and containerd")
-    yield from _kubernetes(known, page)
-    yield ""
-    yield page.bold("NVIDIA's driver for discrete GPUs")
-    yield from page.table(("CUDA", "DRIVER"), [(row.cuda, f"{row.driver} or newer") for row in known.drivers.drivers])
-    yield ""
+    chapters = {
+        "Jetson Linux (L4T) releases": _releases,
+        "Other systems": _systems,
+        "What NVIDIA's stock kernels for Jetsons can run": _features,
+        "Kubernetes and containerd": _kubernetes,
+        "NVIDIA's driver for discrete GPUs": _drivers,
+    }
+    for title, chapter in chapters.items():
+        yield page.bold(title)
+        yield from chapter(known, page)
+        yield ""
     yield from page.folded("Your own machines: edgectl compat INVENTORY", "", "")
     yield from page.folded("Where all this comes from: edgectl compat --json", "", "")
 
@@ -159,6 +155,10 @@ def _kubernetes(known: Tables, page: _Page) -> Iterator[str]:
         f"From {limit} on kubelet refuses cgroup v1, which JetPack 5 starts with, unless failCgroupV1 is false.",
         further="  ",
     )
+
+
+def _drivers(known: Tables, page: _Page) -> Iterator[str]:
+    return page.table(("CUDA", "DRIVER"), [(row.cuda, f"{row.driver} or newer") for row in known.drivers.drivers])
 
 
 def host_lines(verdicts: Verdicts, *, width: int, colour: bool = False) -> Iterator[str]:

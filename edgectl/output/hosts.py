@@ -9,7 +9,7 @@ from typing import Any
 from edgectl.output.jsonl import SCHEMA_VERSION
 from edgectl.output.summary import table
 from edgectl.output.words import count, duration, listing
-from edgectl.ssh.probe import Document, ProbeFailure
+from edgectl.ssh.probe import Document, ProbeFailure, section
 
 WIDTH = 80
 _LABEL_WIDTH = 13
@@ -51,7 +51,7 @@ def document(answers: Mapping[str, Document | ProbeFailure]) -> dict[str, Any]:
 
 def details(name: str, document: Document, peers: Mapping[str, str]) -> Iterator[str]:
     """Everything about one host that a person may want to know. peers: WireGuard public key -> host."""
-    yield f"{name}: {_part(document, 'os').get('name') or 'unknown system'}"
+    yield f"{name}: {section(document, 'os').get('name') or 'unknown system'}"
     for label, text in _facts(document, peers):
         if text:
             yield from textwrap.wrap(
@@ -63,11 +63,6 @@ def details(name: str, document: Document, peers: Mapping[str, str]) -> Iterator
             )
     for note in _notes(document):
         yield from textwrap.wrap(note, WIDTH, initial_indent="  ! ", subsequent_indent="    ")
-
-
-def _part(document: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """A section of the document; empty when the probe could not read it."""
-    return document.get(name) or {}
 
 
 def _row(name: str, document: Document) -> tuple[str, ...]:
@@ -86,14 +81,14 @@ def _shortened(text: str, longest: int) -> str:
 
 
 def _system(document: Document) -> str:
-    jetson, system = _part(document, "jetson"), _part(document, "os")
+    jetson, system = section(document, "jetson"), section(document, "os")
     if jetson:
         return f"JetPack {jetson['jetpack']}" if jetson.get("jetpack") else f"L4T {jetson.get('l4t') or '?'}"
     return f"{str(system.get('id') or '?').title()} {system.get('version_id') or ''}".strip()[:14]
 
 
 def _memory(document: Document) -> str:
-    total = _part(document, "memory").get("total_kib")
+    total = section(document, "memory").get("total_kib")
     return f"{total / _GIB_IN_KIB:.{0 if total >= 10 * _GIB_IN_KIB else 1}f} GiB" if total else "?"
 
 
@@ -110,7 +105,7 @@ def _tunnels(document: Document) -> str:
 
 
 def _interfaces(document: Document) -> dict[str, Any]:
-    return _part(document, "wireguard").get("interfaces") or {}
+    return section(document, "wireguard").get("interfaces") or {}
 
 
 def _is_alive(peer: Mapping[str, Any]) -> bool:
@@ -119,7 +114,7 @@ def _is_alive(peer: Mapping[str, Any]) -> bool:
 
 
 def _kubernetes(document: Document) -> str:
-    kubernetes = _part(document, "kubernetes")
+    kubernetes = section(document, "kubernetes")
     role = {"control_plane": "control plane", "worker": "worker"}.get(kubernetes.get("role") or "", "")
     if not role:
         return "k3s" if kubernetes.get("k3s_present") else "-"
@@ -127,7 +122,7 @@ def _kubernetes(document: Document) -> str:
 
 
 def _facts(document: Document, peers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    identity, kernel, network = (_part(document, name) for name in ("identity", "kernel", "network"))
+    identity, kernel, network = (section(document, name) for name in ("identity", "kernel", "network"))
     yield "Identity", f"hostname {identity.get('hostname')}, machine-id {identity.get('machine_id')}"
     yield "Kernel", f"{kernel.get('release')} on {kernel.get('arch')}, {_features(document)}"
     yield "Board", _board(document)
@@ -149,23 +144,23 @@ def _facts(document: Document, peers: Mapping[str, str]) -> Iterator[tuple[str, 
 
 
 def _features(document: Document) -> str:
-    cgroup, available = _part(document, "cgroup"), _part(document, "kernel").get("module_available") or {}
+    cgroup, available = section(document, "cgroup"), section(document, "kernel").get("module_available") or {}
     missing = [name for name, there in available.items() if there is False]
     return f"cgroup v{cgroup.get('version')}" + (f", without {listing(missing)}" if missing else "")
 
 
 def _board(document: Document) -> str:
-    jetson = _part(document, "jetson")
+    jetson = section(document, "jetson")
     if not jetson:
         return ""
     mode = f", power mode {jetson['power_mode']}" if jetson.get("power_mode") else ""
-    pretended = _part(document, "lab").get("simulated") or []
+    pretended = section(document, "lab").get("simulated") or []
     simulated = f" (simulated: {', '.join(pretended)})" if pretended else ""
     return f"{jetson.get('model')}, {_system(document)}, L4T {jetson.get('l4t')}{mode}{simulated}"
 
 
 def _memory_and_swap(document: Document) -> str:
-    available = _part(document, "memory").get("available_kib") or 0
+    available = section(document, "memory").get("available_kib") or 0
     swap = document.get("swap") or []
     size = sum(entry["size_kib"] for entry in swap) / _GIB_IN_KIB
     kind = "zram" if swap and all(entry["zram"] for entry in swap) else "swap"
@@ -183,13 +178,13 @@ def _disks(document: Document) -> str:
 
 
 def _clock(document: Document) -> str:
-    clock = _part(document, "clock")
+    clock = section(document, "clock")
     said = _CLOCK.get(clock.get("synchronized"), "nothing tells whether it is right")
     return f"{said} ({clock['service']})" if clock.get("service") else said
 
 
 def _firewall(document: Document) -> str:
-    firewall = _part(document, "firewall")
+    firewall = section(document, "firewall")
     said = [f"iptables {firewall['iptables_backend']}" if firewall.get("iptables_backend") else "no iptables"]
     said += ["ufw active"] if firewall.get("ufw_active") else []
     said += ["Docker drops forwarded packets"] if firewall.get("docker_forward_drop") else []
@@ -204,7 +199,7 @@ def _peer(peer: Mapping[str, Any], names: Mapping[str, str]) -> str:
 
 
 def _containerd(document: Document) -> str:
-    containerd = _part(document, "containerd")
+    containerd = section(document, "containerd")
     if not containerd.get("present"):
         return ""
     said = [f"{containerd.get('version')} ({containerd.get('package') or 'no package'})"]
@@ -215,7 +210,7 @@ def _containerd(document: Document) -> str:
 
 
 def _services(document: Document) -> str:
-    units = _part(document, "units")
+    units = section(document, "units")
     return ", ".join(
         f"{name.removesuffix('.service')} {unit['active']}"
         for name, unit in units.items()
@@ -227,15 +222,15 @@ def _notes(answer: Document | ProbeFailure) -> Iterator[str]:
     if isinstance(answer, ProbeFailure):
         yield answer.reason
         return
-    holder, lock = _part(answer, "apt").get("lock_holder"), _part(answer, "lock")
-    if _part(answer, "identity").get("root") is False:
+    holder, lock = section(answer, "apt").get("lock_holder"), section(answer, "lock")
+    if section(answer, "identity").get("root") is False:
         yield "seen without root rights, so some of it is not known"
     if lock:
         yield f"locked by a run of {lock.get('owner')}, process {lock.get('pid')}"
     if holder:
         yield f"installing packages: process {holder['pid']}, {holder['command']}"
-    if _part(answer, "reboot").get("required"):
+    if section(answer, "reboot").get("required"):
         yield "waits for a reboot"
-    failed = [name for name, unit in _part(answer, "units").items() if unit["active"] == "failed"]
+    failed = [name for name, unit in section(answer, "units").items() if unit["active"] == "failed"]
     if failed:
         yield f"{count(len(failed), 'unit')} failed: {listing(failed)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from edgectl.inventory import Inventory
 
 Document = dict[str, Any]
+
+
+def section(document: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A section of a document; empty when the probe could not read it."""
+    return document.get(name) or {}
 
 
 @dataclass(frozen=True)

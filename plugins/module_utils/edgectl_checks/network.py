@@ -171,12 +171,13 @@ def ufw_rules_needed(host: HostState) -> dict[str, str]:
         port = host.option("wireguard_port", DEFAULT_WIREGUARD_PORT)
         rules[f"ufw allow {port}/udp"] = f"allow udp {port} {anywhere} in"
         rules[f"ufw allow in on {link}"] = f"allow any any {anywhere} in_{link}"
-    if host.is_node:
-        rules["ufw allow in on cni0"] = f"allow any any {anywhere} in_cni0"
-        rules["ufw route allow in on cni0"] = f"route:allow any any {anywhere} in_cni0"
-    if host.is_node and uses_wireguard(host):
+    if not host.is_node:
+        return rules
+    rules["ufw allow in on cni0"] = f"allow any any {anywhere} in_cni0"
+    rules["ufw route allow in on cni0"] = f"route:allow any any {anywhere} in_cni0"
+    if uses_wireguard(host):
         rules[f"ufw route allow in on {link} out on cni0"] = f"route:allow any any {anywhere} in_{link}!out_cni0"
-    if host.is_node and not uses_wireguard(host):
+    else:
         nodes = [other.lan_address for other in host.others if other.is_node and other.lan_address]
         for source in (*nodes, host.option("cluster_pod_cidr")):
             rules[f"ufw allow from {source}"] = f"allow any any 0.0.0.0/0 any {source} in"
