@@ -11,9 +11,9 @@ from edgectl.run.events import (
     Event,
     HostDone,
     Noted,
-    Notified,
     PhaseFinished,
     PhaseStarted,
+    Restarted,
     Status,
     Waiting,
     Warned,
@@ -60,8 +60,8 @@ class PlainRenderer:
                 self._host_done(event)
             case Waiting():
                 self._waiting_for(event)
-            case Notified() if self._verbose:
-                self._write(f"  {event.host}: will run handler {event.handler}")
+            case Restarted() if self._verbose:
+                self._write(f"  {event.host}: restart of {event.unit}")
             case Noted():
                 self._write(f"  {event.host}: note: {event.text}")
             case Warned():

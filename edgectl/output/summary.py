@@ -66,9 +66,8 @@ def plan_lines(outcome: Outcome) -> Iterator[str]:
             yield f"{_INDENT}{listing(_in_order(outcome, hosts))}: {task}"
             yield from (_INDENT + line for line in _block(diff)) if diff else ()
         yield ""
-    for handler, notified in result.handlers.items():
-        if handler.startswith("Restart "):
-            yield f"Would {handler[0].lower()}{handler[1:]} on {listing(notified)}"
+    for unit, restarted in result.restarts.items():
+        yield f"Would restart {unit.removesuffix('.service')} on {listing(_in_order(outcome, restarted))}"
     known = outcome.session.inventory.state.hosts
     fresh = [name for name in outcome.session.ready if name not in known]
     if fresh and result.changes:

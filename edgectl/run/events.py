@@ -106,11 +106,11 @@ class HostDone(Event):
 
 
 @dataclass(frozen=True)
-class Notified(Event):
-    """A change asked for a handler, such as a restart."""
+class Restarted(Event):
+    """A unit was restarted on a host, or would be by a run that is no dry run."""
 
     host: str
-    handler: str
+    unit: str
 
 
 @dataclass(frozen=True)

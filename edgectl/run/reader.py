@@ -15,9 +15,9 @@ from edgectl.run.events import (
     HostDone,
     HostStarted,
     Noted,
-    Notified,
     PhaseFinished,
     PhaseStarted,
+    Restarted,
     Status,
     Tally,
     TaskStarted,
@@ -75,8 +75,8 @@ class EventReader:
                 yield done
                 if note := _note(data, done.status):
                     yield Noted(now, done.host, self._redact(note))
-            case "playbook_on_notify":
-                yield Notified(now, str(data.get("host", "")), _handler(data))
+                for unit in _restarted(data):
+                    yield Restarted(now, done.host, unit)
             case "playbook_on_stats":
                 yield from self._close_phase(now)
                 yield Tally(now, _tally(data))
@@ -213,6 +213,12 @@ def _note(data: Mapping[str, Any], status: Status) -> str:
     return message.strip() if isinstance(message, str) else ""
 
 
+def _restarted(data: Mapping[str, Any]) -> list[str]:
+    """Units that module edgectl_units restarted, or would restart."""
+    done = (data.get("res") or {}).get("done") if _action(data) == "edgectl_units" else None
+    return [str(unit) for unit in done.get("restarted", [])] if isinstance(done, Mapping) else []
+
+
 def _item(data: Mapping[str, Any]) -> str:
     result = data.get("res") or {}
     label = result.get("_ansible_item_label", result.get("item", ""))
@@ -246,12 +252,6 @@ def _tally(data: Mapping[str, Any]) -> dict[str, dict[str, int]]:
 def _task(data: Mapping[str, Any]) -> str:
     # `name` has the role in front ("wireguard : Keep the key"), which we show apart.
     return str(data.get("task") or data.get("name") or "")
-
-
-def _handler(data: Mapping[str, Any]) -> str:
-    # A role's handler comes as "wireguard : Restart the watch", without a key for the role.
-    name = str(data.get("handler", ""))
-    return name.partition(" : ")[2] or name
 
 
 def _action(data: Mapping[str, Any]) -> str:

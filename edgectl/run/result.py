@@ -14,9 +14,9 @@ from edgectl.run.events import (
     HostDone,
     HostStarted,
     Noted,
-    Notified,
     PhaseFinished,
     PhaseStarted,
+    Restarted,
     Status,
     Tally,
     Warned,
@@ -56,7 +56,7 @@ class RunResult:
     """A finished run. `failures` are those that nothing absorbed; `ignored` are the others.
 
     `busy` names, for a canceled run, each host that may still be in the middle of a task, and the task.
-    `handlers` are what changes asked for, such as restarts, by name, with their hosts.
+    `restarts` are the units that were restarted, or would be by a run that is no dry run: unit -> its hosts.
     `notes` is what roles had to tell besides: text -> the hosts that it was said of.
     `summary` is what the playbook's last phase says about the cluster (key `edgectl_summary`).
     """
@@ -73,7 +73,7 @@ class RunResult:
     changes: tuple[Change, ...] = ()
     unreachable: tuple[str, ...] = ()
     busy: Mapping[str, str] = field(default_factory=dict)
-    handlers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    restarts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     summary: Mapping[str, Any] = field(default_factory=dict)
     output: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ class Gatherer:
         self._busy: dict[str, str] = {}
         self._tally: Mapping[str, Mapping[str, int]] | None = None
         self._summary: Mapping[str, Any] = {}
-        self._handlers: dict[str, tuple[str, ...]] = {}
+        self._restarts: dict[str, tuple[str, ...]] = {}
         self._notes: dict[str, tuple[str, ...]] = {}
         self._output: list[str] = []
 
@@ -112,9 +112,9 @@ class Gatherer:
                 self._host_done(event)
             case Tally():
                 self._tally = event.hosts
-            case Notified():
-                hosts = self._handlers.get(event.handler, ())
-                self._handlers[event.handler] = hosts if event.host in hosts else (*hosts, event.host)
+            case Restarted():
+                hosts = self._restarts.get(event.unit, ())
+                self._restarts[event.unit] = hosts if event.host in hosts else (*hosts, event.host)
             case Noted():
                 self._notes[event.text] = (*self._notes.get(event.text, ()), event.host)
             case Warned(level="error" | "verbose"):
@@ -160,7 +160,7 @@ class Gatherer:
             changes=tuple(self._changes),
             unreachable=unreachable,
             busy=dict(self._busy) if canceled else {},
-            handlers=self._handlers,
+            restarts=self._restarts,
             notes=self._notes,
             summary=self._summary,
             output=tuple(self._output),

@@ -28,8 +28,12 @@ class ActionModule(ActionBase):
         if asked["state"] == "begun":
             # For phase verify: something was done on this host.
             result["ansible_facts"] = {"edgectl_worked": True}
-        if self._task.check_mode or (asked["state"] != "absent" and only_some_tasks(task_vars)):
+        if self._task.check_mode:
             return {**result, "changed": False}
+        if asked["state"] != "absent" and only_some_tasks(task_vars):
+            # The roles that come after this one decide by what it leaves, receipt or not.
+            fresh = self._execute_module("edgectl_facts", task_vars=task_vars) if asked["state"] == "recorded" else {}
+            return {**result, **fresh, "changed": False}
         if asked["state"] == "stamped":
             directory = Path(task_vars["inventory_dir"])
             if inventory_digest(directory, with_state=False) != task_vars["edgectl_stamp"]:

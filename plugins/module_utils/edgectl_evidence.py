@@ -228,13 +228,18 @@ def _unit(item: dict[str, Any], commands: _Commands) -> Any:
             continue
         seen = {"enabled": shown.get("UnitFileState") or "", "active": shown.get("ActiveState") or ""}
         if item.get("after"):
-            seen["current"] = _started(shown) + TICK_S >= max(_changed(path) for path in item["after"])
+            seen["current"] = not started_before(shown, item["after"])
         return seen
     return None
 
 
 def _disabled(item: dict[str, Any], _commands: _Commands) -> bool:
     return not glob.glob("{}/*/{}".format(UNITS, glob.escape(item["disabled"])))
+
+
+def started_before(shown: dict[str, str], paths: Iterable[str]) -> bool:
+    """Whether a unit, by its properties from `systemctl show`, was started before one of these files was changed."""
+    return _started(shown) + TICK_S < max((_changed(path) for path in paths), default=0.0)
 
 
 def _started(shown: dict[str, str]) -> float:

@@ -17,9 +17,8 @@ short_description: Keeps what a role left on a host, and from which inputs
 description:
   - A role calls it first with C(begun), which marks the receipt as C(applying), and last with C(recorded), after its
     handlers have run. A receipt that is found C(applying) tells of an interrupted run.
-  - With C(begun) the result is changed where an earlier run was interrupted, or a unit is not as it was recorded (it
-    stopped, or its configuration changed after it had started), so that the role can notify its restarts; nothing is
-    restarted on a first or an undisturbed run.
+  - With C(recorded) the host is probed anew, for the roles that come after it.
+  - With C(begun) the result says whether an earlier run was interrupted, and what has drifted since.
   - With C(stamped), at the end of a complete run, the host learns the digest of the whole inventory and of edgectl's
     own content, together with the machine that it then was and the receipts that it then had, all finished.
   - The controller's half works out inputs, facts and machine. In check mode, and in runs with tags, nothing is done.
@@ -74,6 +73,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+ansible_facts: {description: The probe's document as the role leaves the host., returned: with recorded, type: dict}
 interrupted: {description: Whether an earlier run did not come to its end., returned: with begun, type: bool}
 drift: {description: What differs from the recorded evidence., returned: with begun, type: list, elements: str}
 """
@@ -128,9 +128,8 @@ def main() -> None:
         interrupted = former is not None and former.get("status") != "done"
         evidence = former.get("evidence", []) if former else []
         differences = drift(evidence, measure(recorded["item"] for recorded in evidence))
-        stale = any(line.startswith("unit ") for line in differences)
         write(module, path, {"role": role, "status": "applying", "evidence": evidence})
-        module.exit_json(changed=interrupted or stale, interrupted=interrupted, drift=differences)
+        module.exit_json(changed=False, interrupted=interrupted, drift=differences)
     values = measure(asked["evidence"])
     missing = lacking(asked["evidence"], values)
     if missing:
@@ -145,7 +144,14 @@ def main() -> None:
         "time": int(time.time()),
     }
     write(module, path, receipt)
-    module.exit_json(changed=False)
+    module.exit_json(changed=False, ansible_facts=facts_now())
+
+
+def facts_now() -> dict:
+    """What module edgectl_facts would say now."""
+    from ansible.module_utils.edgectl_probe import probe
+
+    return {"edgectl": probe()}
 
 
 if __name__ == "__main__":

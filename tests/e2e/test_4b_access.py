@@ -97,6 +97,15 @@ def test_a_name_added_later_gets_into_the_certificate_and_restarts_nothing(clust
     assert proved(cluster)
 
 
+def test_a_run_that_ended_between_two_certificates_is_made_good_without_an_api(cluster: Cluster) -> None:
+    pki = "/etc/kubernetes/pki"
+    cluster.ssh("nuc1", f"cd {pki} && for part in crt key; do mv apiserver.$part apiserver.$part.former; done")
+    cluster.ssh("nuc1", "pkill -KILL -x kube-apiserver")
+    cluster.bootstrap()
+    assert cluster.ssh("nuc1", f"ls {pki} | grep ^apiserver[.]").split() == ["apiserver.crt", "apiserver.key"]
+    wait_for("all nodes to be Ready", lambda: len(cluster.ready()) == len(cluster.names()), 120)
+
+
 def test_a_merge_adds_the_cluster_to_a_kubeconfig_of_others(cluster: Cluster, tmp_path: Path) -> None:
     own = tmp_path / "config"
     own.write_text(yaml.safe_dump(OTHER))

@@ -21,11 +21,27 @@ PLAY = """
         dest: "{file}"
         mode: "0644"
       when: inventory_hostname == 'orin1'
-      notify: Restart containerd
-  handlers:
-    - name: Restart containerd
-      ansible.builtin.command: "false"
+      register: configuration
+    - name: Running
+      edgectl_units:
+        units:
+          - {name: containerd.service, state: started, changed: "{{ configuration is changed }}"}
+      environment:
+        PATH: "{systemctl}:/usr/bin:/bin"
+      when: inventory_hostname == 'orin1'
 """
+# What systemd says of a unit that runs. Nothing else may be asked of it by a plan.
+SYSTEMCTL = """#!/bin/sh
+[ "$1" = show ] || exit 1
+printf '%s\n' LoadState=loaded ActiveState=active UnitFileState=enabled NeedDaemonReload=no
+"""
+
+
+def with_systemd(play: str, directory: Path) -> str:
+    program = directory / "systemctl"
+    program.write_text(SYSTEMCTL)
+    program.chmod(0o755)
+    return play.replace("{systemctl}", str(directory))
 
 
 def test_a_plan_shows_the_diff_and_the_restart_and_leaves_the_file_alone(
@@ -33,7 +49,7 @@ def test_a_plan_shows_the_diff_and_the_restart_and_leaves_the_file_alone(
 ) -> None:
     file = tmp_path / "config.toml"
     file.write_text("runc = false\n")
-    playbook(PLAY.replace("{file}", str(file)))
+    playbook(with_systemd(PLAY, tmp_path).replace("{file}", str(file)))
     answer = edgectl("plan", inventory)
     assert answer.code == 3
     assert "Runtime\n  orin1: Configuration\n" in answer.out
@@ -48,7 +64,7 @@ def test_a_plan_of_nothing_ends_with_zero(edgectl: Edgectl, inventory: Path, pla
     file = tmp_path / "config.toml"
     file.write_text("runc = true\n")
     file.chmod(0o644)
-    playbook(PLAY.replace("{file}", str(file)))
+    playbook(with_systemd(PLAY, tmp_path).replace("{file}", str(file)))
     answer = edgectl("plan", inventory)
     assert answer.code == 0
     assert "Nothing would be changed on" in answer.out
@@ -59,7 +75,11 @@ def test_the_same_change_of_a_templates_file_is_told_once_with_the_file_on_the_h
 ) -> None:
     (tmp_path / "config.toml.j2").write_text("runc = true\n")
     (tmp_path / "there.toml").write_text("runc = false\n")
-    template = PLAY.replace("copy:", "template:").replace('content: "runc = true\\n"', "src: config.toml.j2")
+    template = (
+        with_systemd(PLAY, tmp_path)
+        .replace("copy:", "template:")
+        .replace('content: "runc = true\\n"', "src: config.toml.j2")
+    )
     playbook(template.replace("      when: inventory_hostname == 'orin1'\n", "").replace("{file}", "{{ place }}"))
     places = {"nuc1": "there.toml", "nuc2": "there.toml", "orin1": "new.toml"}
     (inventory / "host_vars").mkdir()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from edgectl.output.jsonl import document
-from edgectl.run.events import Failure, HostDone, Noted, Notified, PhaseFinished, PhaseStarted, Status, Tally, Waiting
+from edgectl.run.events import Failure, HostDone, Noted, PhaseFinished, PhaseStarted, Restarted, Status, Tally, Waiting
 from edgectl.run.reader import HIDDEN, EventReader
 from edgectl.run.redact import Redactor
 
@@ -79,11 +79,11 @@ def test_a_wait_shows_neither_secrets_nor_the_data_that_a_working_command_wrote(
     assert waiting_for(cmd=["kubectl"], rc=0, stdout='{"kind": "Secret"}') == ""
 
 
-def test_handlers_are_announced() -> None:
-    assert {(e.host, e.handler) for e in events() if isinstance(e, Notified)} == {
-        ("nuc2", "Restart the clock"),
-        ("orin1", "Restart the clock"),
-    }
+def test_restarted_units_are_named() -> None:
+    done = {"restarted": ["containerd.service"], "enabled": ["kubelet.service"]}
+    data = {"host": "orin1", "task": "Running", "task_action": "edgectl_units", "res": {"changed": True, "done": done}}
+    read = EventReader().read({"event": "runner_on_ok", "event_data": data})
+    assert [(e.host, e.unit) for e in read if isinstance(e, Restarted)] == [("orin1", "containerd.service")]
 
 
 def test_the_tally_covers_every_host() -> None:
