@@ -1,4 +1,4 @@
-"""Controller's half of edgectl_artifact: checks the digest here, transfers only what the host lacks."""
+"""Controller's half of edgectl_artifact: transfers only what the host lacks."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def digest_of(path: Path) -> str:
 
 
 class ActionModule(ActionBase):
-    """Asks the host first, so that a file already in place costs no transfer."""
+    """Asks the host first, so that files already in place cost no transfer."""
 
-    _VALID_ARGS = frozenset(("src", "dest", "sha256", "mode", "record", "state"))
+    _VALID_ARGS = frozenset(("files", "record", "state"))
 
     def run(self, tmp=None, task_vars=None):
         super().run(tmp, task_vars)
@@ -25,26 +25,31 @@ class ActionModule(ActionBase):
         if answer.get("failed") or not answer.get("needed") or self._task.check_mode:
             return answer
 
-        source = Path(self._task.args["src"])
-        refusal = self._refusal(source)
-        if refusal:
-            return {"failed": True, "msg": refusal}
+        files = {file["dest"]: file for file in self._task.args["files"]}
+        absent = [dest for dest in answer["needed"] if not Path(files[dest]["src"]).is_file()]
+        if absent:
+            source = files[absent[0]]["src"]
+            return {"failed": True, "msg": f"{source} is named by the manifest and is not there; {left(absent[0])}"}
         self._make_tmp_path()
-        uploaded = self._connection._shell.join_path(self._connection._shell.tmpdir, "artifact")
-        self._transfer_file(str(source), uploaded)
-        self._fixup_perms2((self._connection._shell.tmpdir, uploaded))
-        return self._execute_module(
+        uploaded = {}
+        for number, dest in enumerate(answer["needed"]):
+            uploaded[dest] = self._connection._shell.join_path(self._connection._shell.tmpdir, f"artifact-{number}")
+            self._transfer_file(files[dest]["src"], uploaded[dest])
+        self._fixup_perms2((self._connection._shell.tmpdir, *uploaded.values()))
+        answer = self._execute_module(
             "edgectl_artifact", module_args={**self._task.args, "uploaded": uploaded}, task_vars=task_vars
         )
+        return self._with_the_source_blamed(answer, files) if answer.get("damaged") else answer
 
-    def _refusal(self, source: Path) -> str:
-        dest = self._task.args["dest"]
-        if not source.is_file():
-            return f"{source} is named by the manifest and is not there; {dest} is left as it was"
-        seen, expected = digest_of(source), self._task.args["sha256"].lower()
-        if seen != expected:
-            return (
-                f"{source} is not the file that the manifest names (sha256 {seen}, expected {expected}); "
-                f"{dest} is left as it was"
-            )
-        return ""
+    def _with_the_source_blamed(self, answer, files):
+        """A digest that does not fit is the transfer's fault, or that of the file here."""
+        dest, file = next((dest, file) for dest, file in files.items() if file["src"] == answer["damaged"])
+        seen, expected = digest_of(Path(file["src"])), file["sha256"].lower()
+        if seen == expected:
+            return answer
+        words = f"is not the file that the manifest names (sha256 {seen}, expected {expected})"
+        return {**answer, "msg": f"{file['src']} {words}; {left(dest)}"}
+
+
+def left(dest: str) -> str:
+    return f"{dest} is left as it was"

@@ -135,12 +135,6 @@ def needed_among(
     return kept
 
 
-def purge_beyond(simulation: str, expected: "set[str]") -> "list[str]":
-    """Packages that `apt-get --simulate purge` would remove beyond the expected ones."""
-    removed = set(re.findall(r"^(?:Remv|Purg) (\S+)", simulation, re.MULTILINE))
-    return sorted(removed - expected)
-
-
 def read_records(directory: str) -> "collections.defaultdict[str, Record]":
     """All records of a host by name; asking for one that is not there makes an empty one."""
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Puts a file with a known sha256 in place, and can take away again what it put there."""
+"""Puts files with known sha256 in place, and can take away again what it put there."""
 
 from __future__ import annotations
 
@@ -12,38 +12,47 @@ from ansible.module_utils.basic import AnsibleModule
 
 DOCUMENTATION = r"""
 module: edgectl_artifact
-short_description: A file from outside the distribution, checked by its sha256
+short_description: Files from outside the distribution, checked by their sha256
 description:
-  - Copies O(src) from the controller to O(dest), checking its digest on the controller and again on the host before
-    anything is replaced. A digest that differs refuses, and leaves the old file in place.
-  - With O(record) the host remembers the file, and keeps the one that stood there before; O(state=absent) then removes
+  - Copies files from the controller to the host where the host lacks them. The digest of what has arrived is checked
+    on the host before anything is replaced. One that differs refuses, and leaves the old file in place.
+  - With O(record) the host remembers the files, and keeps those that stood there before; O(state=absent) then removes
     every file of that record, and puts the earlier ones back. A file that has changed since is left alone.
 options:
-  src: {type: path, description: The file on the controller.}
-  dest: {type: path, description: Where it belongs on the host.}
-  sha256: {type: str, description: 'Its digest, 64 hexadecimal digits.'}
-  mode: {type: str, default: '0644', description: Its mode.}
+  files:
+    description: The files.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      src: {type: path, required: true, description: The file on the controller.}
+      dest: {type: path, required: true, description: Where it belongs on the host.}
+      sha256: {type: str, required: true, description: 'Its digest, 64 hexadecimal digits.'}
+      mode: {type: str, default: '0644', description: Its mode.}
   record: {type: str, description: Name of the record, that of the role.}
   state: {type: str, choices: [present, absent], default: present, description: What to bring about.}
-  uploaded: {type: path, description: Set by the action plugin, where the file lies after its transfer.}
+  uploaded: {type: dict, default: {}, description: 'Set by the action plugin: destination -> where the file lies now.'}
 author: edgectl
 """
 
 EXAMPLES = r"""
 - name: kubectl
   edgectl_artifact:
-    src: /srv/artifacts/kubernetes/v1.35.4/linux-amd64/kubectl
-    dest: /usr/local/bin/kubectl
-    sha256: "{{ digest }}"
-    mode: "0755"
+    files:
+      - src: /srv/artifacts/kubernetes/v1.35.4/linux-amd64/kubectl
+        dest: /usr/local/bin/kubectl
+        sha256: "{{ digest }}"
+        mode: "0755"
     record: kubeadm
 """
 
 RETURN = r"""
 needed:
-  description: Whether the file has still to be transferred.
-  type: bool
+  description: Destinations whose files have still to be transferred.
+  type: list
+  elements: str
   returned: state is present
+damaged: {description: The source of a file that arrived with another digest., type: str, returned: on that failure}
 """
 
 RECORDS = "/var/lib/edgectl/artifacts"
@@ -108,26 +117,35 @@ class Record:
 
 
 def put(module):
-    dest, sha256, mode = module.params["dest"], module.params["sha256"].lower(), module.params["mode"]
-    uploaded = module.params["uploaded"]
-    if file_digest(dest) == sha256:
-        changed = module.set_mode_if_different(dest, mode, False)
-        module.exit_json(changed=changed, needed=False, dest=dest)
-    if not uploaded:
-        module.exit_json(changed=True, needed=True, dest=dest)
-    seen = file_digest(uploaded)
+    changed, needed = False, []
+    for file in module.params["files"]:
+        dest, sha256 = file["dest"], file["sha256"].lower()
+        uploaded = module.params["uploaded"].get(dest)
+        if uploaded:
+            replace(module, file, sha256, uploaded)
+            changed = True
+        elif file_digest(dest) != sha256:
+            needed.append(dest)
+        else:
+            changed = module.set_mode_if_different(dest, file["mode"], changed)
+    module.exit_json(changed=changed or bool(needed), needed=needed)
+
+
+def replace(module, file, sha256, uploaded):
+    dest, seen = file["dest"], file_digest(uploaded)
     if seen != sha256:
         module.fail_json(
-            msg="the copy of %s that reached this host is damaged (sha256 %s, expected %s); %s is left as it was"
-            % (module.params["src"], seen, sha256, dest)
+            msg="the copy of {} that reached this host is damaged (sha256 {}, expected {}); {} is left as it was".format(
+                file["src"], seen, sha256, dest
+            ),
+            damaged=file["src"],
         )
     if module.params["record"]:
         Record(module.params["record"]).add(dest, sha256)
     module.atomic_move(uploaded, dest)
-    module.set_mode_if_different(dest, mode, True)
+    module.set_mode_if_different(dest, file["mode"], True)
     module.set_owner_if_different(dest, "root", True)
     module.set_group_if_different(dest, "root", True)
-    module.exit_json(changed=True, needed=False, dest=dest)
 
 
 def take_away(module):
@@ -142,17 +160,20 @@ def take_away(module):
 
 
 def main():
+    file = {
+        "src": {"type": "path", "required": True},
+        "dest": {"type": "path", "required": True},
+        "sha256": {"type": "str", "required": True},
+        "mode": {"type": "str", "default": "0644"},
+    }
     module = AnsibleModule(
         argument_spec={
-            "src": {"type": "path"},
-            "dest": {"type": "path"},
-            "sha256": {"type": "str"},
-            "mode": {"type": "str", "default": "0644"},
+            "files": {"type": "list", "elements": "dict", "default": [], "options": file},
             "record": {"type": "str"},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-            "uploaded": {"type": "path"},
+            "uploaded": {"type": "dict", "default": {}},
         },
-        required_if=[("state", "present", ("src", "dest", "sha256")), ("state", "absent", ("record",))],
+        required_if=[("state", "absent", ("record",))],
         supports_check_mode=True,
     )
     if module.params["state"] == "absent":

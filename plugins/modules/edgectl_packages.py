@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import re
 import time
 
 from ansible.module_utils.basic import AnsibleModule
@@ -14,7 +15,6 @@ from ansible.module_utils.edgectl_apt import (
     lock_holder,
     needed_among,
     parse_status,
-    purge_beyond,
     read_records,
     write_record,
 )
@@ -87,6 +87,8 @@ INSTALL = [
     "-o",
     "Dpkg::Options::=--force-confold",
 ]
+# What apt and dpkg say of a lock that another process has.
+LOCKED = ("Could not get lock", "is locked by another process")
 # needrestart (Ubuntu) would restart services in the middle of our run; list mode only reports.
 ENVIRONMENT = {
     "DEBIAN_FRONTEND": "noninteractive",
@@ -94,6 +96,8 @@ ENVIRONMENT = {
     "NEEDRESTART_SUSPEND": "1",
     "UCF_FORCE_CONFFOLD": "1",
     "LC_ALL": "C.UTF-8",
+    # dpkg wants to find ldconfig and start-stop-daemon.
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 }
 
 
@@ -118,14 +122,14 @@ class Apt:
         if names:
             self.module.run_command(["apt-mark", what, *names], check_rc=True)
 
-    def run(self, arguments: "list[str]", doing: str) -> str:
-        """Run apt-get; another package manager at work is waited for, any other failure ends the module."""
+    def run(self, command: "list[str]", doing: str) -> None:
+        """Run apt-get or dpkg; another package manager at work is waited for, any other failure ends the module."""
         while True:
             self._wait_for_locks(doing)
-            rc, out, err = self.module.run_command([*APT, *arguments], environ_update=ENVIRONMENT)
+            rc, out, err = self.module.run_command(command, environ_update=ENVIRONMENT)
             if rc == 0:
-                return out
-            if "Could not get lock" not in err or self.waited >= self.module.params["lock_timeout"]:
+                return
+            if not any(words in err for words in LOCKED) or self.waited >= self.module.params["lock_timeout"]:
                 self.module.fail_json(msg=_why(doing, rc, err), rc=rc, stdout=out, stderr=err)
             # Somebody took the lock between our look and apt's own.
             self._sleep()
@@ -138,7 +142,7 @@ class Apt:
             name.endswith(("Packages", "Packages.lz4", "InRelease", "Release")) for name in os.listdir(LISTS)
         )
         if not fetched or time.time() - newest > self.module.params["cache_max_age"]:
-            self.run(["update"], "fetch the package lists")
+            self.run([*APT, "update"], "fetch the package lists")
 
     def _wait_for_locks(self, doing: str) -> None:
         while True:
@@ -160,8 +164,8 @@ class Apt:
 
 
 def _why(doing: str, rc: int, err: str) -> str:
-    lines = [line for line in err.strip().splitlines() if line.startswith(("E:", "dpkg:", "Err:"))]
-    detail = "; ".join(lines or err.strip().splitlines()[-3:]) or "apt-get ended with {}".format(rc)
+    lines = [line for line in err.strip().splitlines() if re.match("E:|Err:|dpkg:| .* depends on ", line)]
+    detail = "; ".join(lines or err.strip().splitlines()[-3:]) or "it ended with {}".format(rc)
     if "dpkg --configure -a" in err:
         detail += " (an earlier installation was interrupted)"
     return "cannot {}: {}".format(doing, detail)
@@ -189,7 +193,7 @@ def present(module: AnsibleModule, apt: Apt) -> "dict[str, object]":
             apt.update_if_stale()
             # A version that is asked for by name may be older than, or held at, what is there.
             pinned = ["--allow-downgrades", "--allow-change-held-packages"] if any("=" in i for i in missing) else []
-            apt.run([*INSTALL, *pinned, *missing], "install " + ", ".join(missing))
+            apt.run([*APT, *INSTALL, *pinned, *missing], "install " + ", ".join(missing))
             after = apt.status()
             added = sorted(n for n, p in after.items() if p.present and not (n in before and before[n].present))
             record.installed = sorted(set(record.installed) | set(added))
@@ -223,15 +227,14 @@ def absent(module: AnsibleModule, apt: Apt) -> "dict[str, object]":
     if not module.check_mode:
         apt.mark("unhold", held)
         if removed:
-            simulated = apt.run(["--simulate", "purge", *removed], "plan the removal")
-            beyond = purge_beyond(simulated, set(removed))
-            if beyond:
-                module.fail_json(msg="removing {} would also remove {}".format(", ".join(removed), ", ".join(beyond)))
+            # Not apt: it would also remove what depends on one of them, where dpkg refuses; and it takes a second or
+            # more to read the lists of all packages there are.
             purge = [name for name in removed if name not in record.had_configuration]
             # The configuration of a package that had been removed before we came is its owner's.
-            for verb, names in (("purge", purge), ("remove", sorted(set(removed) - set(purge)))):
-                if names:
-                    apt.run([verb, *names], "remove " + ", ".join(names))
+            if purge != removed:
+                apt.run(["dpkg", "--remove", *removed], "remove " + ", ".join(removed))
+            if purge:
+                apt.run(["dpkg", "--purge", *purge], "remove " + ", ".join(purge))
         for other in records.values():
             inherited = kept & needed_among(kept, status, set(other.requested), roots=set(other.installed))
             if inherited:

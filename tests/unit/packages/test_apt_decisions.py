@@ -63,11 +63,6 @@ def test_an_alternative_that_stays_lets_the_other_one_go(apt):
     assert apt.needed_among({"exim4"}, apt.parse_status(STATUS), requested=set()) == set()
 
 
-def test_a_removal_that_would_take_more_with_it_is_seen(apt):
-    simulation = "Reading package lists...\nPurg containerd [1.6.20]\nRemv docker.io [20.10.24]\nPurg runc [1.1.5]\n"
-    assert apt.purge_beyond(simulation, {"containerd", "runc"}) == ["docker.io"]
-
-
 def test_a_record_survives_being_written_and_is_for_root_only(apt, tmp_path):
     directory = tmp_path / "packages"
     record = apt.read_records(str(directory))["machine"]
