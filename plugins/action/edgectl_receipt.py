@@ -19,7 +19,7 @@ class ActionModule(ActionBase):
     """Keeps the receipt of one role on one host."""
 
     TRANSFERS_FILES = False
-    _VALID_ARGS = frozenset(("state", "role", "evidence", "directory", "stamp"))
+    _VALID_ARGS = frozenset(("state", "role", "evidence", "directory", "stamp", "probe"))
 
     def run(self, tmp=None, task_vars=None):
         result = super().run(tmp, task_vars)

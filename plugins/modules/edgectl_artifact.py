@@ -135,9 +135,8 @@ def replace(module, file, sha256, uploaded):
     dest, seen = file["dest"], file_digest(uploaded)
     if seen != sha256:
         module.fail_json(
-            msg="the copy of {} that reached this host is damaged (sha256 {}, expected {}); {} is left as it was".format(
-                file["src"], seen, sha256, dest
-            ),
+            msg="the copy of {} that reached this host is damaged (sha256 {}, expected {}); {} is left as it was"
+            "".format(file["src"], seen, sha256, dest),
             damaged=file["src"],
         )
     if module.params["record"]:

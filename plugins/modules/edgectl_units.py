@@ -21,7 +21,7 @@ options:
     description: The units, in the order in which they are stopped, enabled and started.
     type: list
     elements: dict
-    required: true
+    default: []
     suboptions:
       name:
         description: Name with its ending, such as C(containerd.service).
@@ -156,7 +156,7 @@ def main() -> None:
     }
     module = AnsibleModule(
         argument_spec={
-            "units": {"type": "list", "elements": "dict", "required": True, "options": unit},
+            "units": {"type": "list", "elements": "dict", "default": [], "options": unit},
             "read_again": {"type": "bool", "default": False},
         },
         supports_check_mode=True,

@@ -77,10 +77,10 @@ def system(cluster: Cluster) -> dict[str, object]:
 
 
 def rounds(chance: random.Random) -> Iterator[list[str]]:
-    """KILLS moments, in rounds of one to three; within a round in the order of a bootstrap."""
+    """KILLS moments, in rounds of two or three, since a round begins with a reset; each in the order of a bootstrap."""
     left = KILLS
     while left:
-        size = min(left, chance.randint(1, 3))
+        size = min(left, chance.randint(2, 3))
         yield sorted(chance.sample(MOMENTS, size), key=MOMENTS.index)
         left -= size
 

@@ -62,7 +62,7 @@ def play(directory: Path, tasks: list[dict[str, Any]]) -> dict[str, Any]:
     """A play on the cluster's hosts as they are now; it keeps their receipts, stamps and locks in the directory."""
     place = f"{directory}/{{{{ inventory_hostname }}}}"
     defaults = {
-        "edgectl_receipt": {"directory": place, "stamp": f"{place}.stamp"},
+        "edgectl_receipt": {"directory": place, "stamp": f"{place}.stamp", "probe": False},
         "edgectl_lock": {"path": f"{place}.lock"},
     }
     for host in HOSTS:
