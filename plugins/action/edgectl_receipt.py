@@ -32,8 +32,9 @@ class ActionModule(ActionBase):
             return {**result, "changed": False}
         if asked["state"] != "absent" and only_some_tasks(task_vars):
             # The roles that come after this one decide by what it leaves, receipt or not.
-            fresh = self._execute_module("edgectl_facts", task_vars=task_vars) if asked["state"] == "recorded" else {}
-            return {**result, **fresh, "changed": False}
+            if asked["state"] != "recorded":
+                return {**result, "changed": False}
+            return {**result, **self._execute_module("edgectl_facts", module_args={}, task_vars=task_vars)}
         if asked["state"] == "stamped":
             directory = Path(task_vars["inventory_dir"])
             if inventory_digest(directory, with_state=False) != task_vars["edgectl_stamp"]:
