@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 export PATH := $(BIN):$(PATH)
 
-.PHONY: help setup demo demo-clean check lint unit wheel molecule e2e torture bench test screens clean
+.PHONY: help setup demo demo-clean check lint unit integration wheel molecule e2e torture bench test screens clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -39,6 +39,9 @@ lint: $(VENV)/.installed ## ruff, mypy, yamllint, ansible-lint
 # pytest-xdist 3.8 groups tests.)
 unit: $(VENV)/.installed ## unit tests
 	@pytest tests/unit -n 2 --dist loadfile
+
+integration: $(VENV)/.installed ## commands from end to end on this machine: Ansible, the wheel, Ctrl-C
+	@pytest tests/integration -n 2
 
 molecule: setup ## each role on real lab nodes
 	@tests/molecule/run
