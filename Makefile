@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 export PATH := $(BIN):$(PATH)
 
-.PHONY: help setup demo demo-clean check lint unit wheel molecule e2e torture bench test screens clean
+.PHONY: help setup demo demo-clean check lint ruff mypy yamllint ansible-lint unit integration wheel molecule e2e torture bench test screens clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -28,15 +28,30 @@ demo-clean: ## remove everything that `make demo` made
 
 check: $(VENV)/.installed lint unit ## lint and unit tests: the everyday loop
 
+# Side by side, each with its output in one piece, and all of them even where one fails.
 lint: $(VENV)/.installed ## ruff, mypy, yamllint, ansible-lint
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=target ansible-lint mypy yamllint ruff
+
+ruff: $(VENV)/.installed
 	@ruff check .
 	ruff format --check .
-	mypy
-	yamllint --strict .
-	ansible-lint
 
+mypy: $(VENV)/.installed
+	@mypy
+
+yamllint: $(VENV)/.installed
+	@yamllint --strict .
+
+ansible-lint: $(VENV)/.installed
+	@tests/ansible_lint
+
+# All tests of a file on one worker: what a module's fixture costs is paid once. (pytest 9.2 hides the marks by which
+# pytest-xdist 3.8 groups tests.)
 unit: $(VENV)/.installed ## unit tests
-	@pytest tests/unit -n 2 --dist loadgroup
+	@pytest tests/unit -n 2 --dist loadfile
+
+integration: $(VENV)/.installed ## commands from end to end on this machine: Ansible, the wheel, Ctrl-C
+	@pytest tests/integration -n 2
 
 molecule: setup ## each role on real lab nodes
 	@tests/molecule/run

@@ -30,6 +30,29 @@ all:
             orin1: {{ansible_host: 10.0.0.3}}
 """
 
+# A bootstrap that changes one host.
+WORKS = """
+- name: Machine
+  hosts: cluster
+  gather_facts: false
+  tasks:
+    - name: Packages
+      ansible.builtin.command: "true"
+      changed_when: inventory_hostname == 'orin1'
+- name: Verify
+  hosts: cluster
+  gather_facts: false
+  tasks:
+    - name: Nodes
+      ansible.builtin.debug: {var: edgectl_summary}
+      run_once: true
+      vars:
+        edgectl_summary:
+          nodes:
+            - {name: nuc1, roles: [control-plane], ready: true, internal_ip: 10.200.0.1, version: v1.35.4,
+               os: Debian 12, platform: cpu}
+"""
+
 
 @dataclass(frozen=True)
 class Answer:

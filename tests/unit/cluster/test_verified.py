@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import copy
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from edgectl import content
 from edgectl.cluster import verified
@@ -23,6 +20,7 @@ from edgectl.run.result import RunResult, RunStatus
 from edgectl.ssh.probe import ProbeFailure
 from edgectl.ssh.secrets import Secrets
 from edgectl.ssh.target import of_inventory
+from tests.unit.ansible_playbook import said, say
 from tests.unit.receipts.test_due import FACTS, ROLES, change
 
 Documents = dict[str, Any]
@@ -54,8 +52,7 @@ def end_of_a_run(left: Path) -> list[dict[str, Any]]:
         "loop": list(ROLES),
     }
     stamped = {"edgectl_receipt": {"state": "stamped", **places}}
-    kept = {"ansible.builtin.copy": {"content": "{{ ansible_facts.edgectl }}", "dest": f"{left}/document"}}
-    tasks = [{"edgectl_facts": {}}, recorded, stamped, kept]
+    tasks = [{"edgectl_facts": {}}, recorded, stamped, say("ansible_facts.edgectl")]
     return [{"hosts": "nuc1", "gather_facts": False, "roles": [{"role": "cluster"}], "tasks": tasks}]
 
 
@@ -65,17 +62,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Session, dict[str, An
     inventory, left = tmp_path_factory.mktemp("inventory"), tmp_path_factory.mktemp("left")
     (inventory / "hosts.yml").write_text(HOSTS.format(python=sys.executable))
     (inventory / "edgectl.state.yml").write_text(STATE)
-    (left / "play.yml").write_text(yaml.safe_dump(end_of_a_run(left)))
     variables = json.dumps({"ansible_connection": "local", **verified.before_a_run(inventory)})
-    done = subprocess.run(
-        [sys.executable, "-m", "ansible", "playbook", "-i", str(inventory), "-e", variables, str(left / "play.yml")],
-        env={**os.environ, **content.ansible_environment(), "ANSIBLE_NOCOLOR": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    found: dict[str, Any] = json.loads((left / "document").read_text())
+    [found] = said(inventory, end_of_a_run(left), "-e", variables)
     receipts = content.module_util("edgectl_evidence").receipts(str(left / "receipts"))
     found.update(lock=None, receipts=receipts, stamp=json.loads((left / "stamp").read_text()))
     hosts = load(inventory)

@@ -1,16 +1,13 @@
 """The module edgectl_state, as a playbook runs it, and how it treats its file."""
 
-import json
 import multiprocessing
-import os
-import subprocess
 import sys
 
 import pytest
 import yaml
 
-from edgectl import content
 from edgectl.inventory import state as state_reader
+from tests.unit import ansible_playbook
 
 REQUEST = {
     "hosts": {"nuc1": {"machine_id": "01", "wireguard_public_key": "k1=", "ssh_host_keys": ["SHA256:a"]}},
@@ -22,29 +19,21 @@ REQUEST = {
 
 
 def play(inventory, *tasks):
-    """Run the module by ansible-playbook, once for each task, and return the results."""
+    """A play that runs the module once for each task and tells the results."""
     path = str(inventory / "edgectl.state.yml")
     steps = [
         {"edgectl_state": {"path": path, **REQUEST}, "register": f"result{n}", **task} for n, task in enumerate(tasks)
     ]
-    results = "{{ [" + ", ".join(f"result{n}" for n in range(len(tasks))) + "] | to_json }}"
-    save = {"ansible.builtin.copy": {"content": results, "dest": str(inventory.parent / "results")}}
-    playbook = inventory.parent / "play.yml"
-    playbook.write_text(yaml.safe_dump([{"hosts": "localhost", "gather_facts": False, "tasks": [*steps, save]}]))
-    done = subprocess.run(
-        [sys.executable, "-m", "ansible", "playbook", "-i", "localhost,", "-c", "local", str(playbook)],
-        env={**os.environ, **content.ansible_environment(), "ANSIBLE_PYTHON_INTERPRETER": sys.executable},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    file = inventory.parent / "results"
-    return done, json.loads(file.read_text()) if file.exists() else []
+    results = ", ".join(f"result{n}" for n in range(len(tasks)))
+    local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    tasks = [*steps, ansible_playbook.say(f"[{results}]")]
+    return [{"hosts": "localhost", "gather_facts": False, "vars": local, "tasks": tasks}]
 
 
 def test_a_playbook_plans_the_file_then_writes_it_once_then_finds_nothing_to_do(inventory_directory):
     inventory = inventory_directory()
-    _, (planned, written, again) = play(inventory, {"check_mode": True, "diff": True}, {}, {})
+    plays = play(inventory, {"check_mode": True, "diff": True}, {}, {})
+    [(planned, written, again)] = ansible_playbook.said("localhost,", plays)
     assert planned["changed"]
     assert "10.200.0.1" in planned["diff"]["after"]
     # What was planned is what was written, so the plan itself had written nothing.
@@ -64,7 +53,7 @@ def test_a_refusal_reaches_the_user_as_one_sentence(inventory_directory):
     inventory = inventory_directory()
     clones = {"nuc1": {"machine_id": "same"}, "nuc2": {"machine_id": "same"}}
     arguments = {"path": str(inventory / "edgectl.state.yml"), "hosts": clones}
-    done, _ = play(inventory, {"edgectl_state": arguments})
+    done = ansible_playbook.run("localhost,", play(inventory, {"edgectl_state": arguments}))
     assert done.returncode != 0
     assert "nuc1 and nuc2 have the same machine-id" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from edgectl import content
+from tests.unit.ansible_playbook import said, say
 
 Rendered = dict[str, dict[str, str]]
 
 INVENTORY: dict[str, Any] = {
     "all": {
         "vars": {
-            "ansible_python_interpreter": sys.executable,
             "cluster_name": "homelab",
             "kubeadm_cert_sans": ["k8s.example.org"],
             "kubeadm_kubelet_config": {
@@ -65,22 +60,34 @@ INVENTORY: dict[str, Any] = {
 }
 
 
+TEMPLATES = sorted((content.root() / "roles" / "kubeadm" / "templates").glob("*.j2"))
+TEXTS = ", ".join(f"'{path.name}': lookup('ansible.builtin.template', '{path}')" for path in TEMPLATES)
+PLAY: dict[str, Any] = {
+    "hosts": "all",
+    "gather_facts": False,
+    # Their options are visible; the tasks of role kubeadm do not run.
+    "roles": [{"role": "cluster"}, {"role": "kubeadm", "when": False}],
+    "vars": {
+        "__kubeadm_resolved": {"stat": {"exists": True}},
+        "__kubeadm_token": {"stdout": "abcdef.0123456789abcdef"},
+        "__kubeadm_certificate_key": {"stdout": "abc123"},
+        "ansible_facts": {
+            "edgectl": {
+                "identity": {"hostname": "{{ inventory_hostname }}"},
+                "network": {"default_address": "192.0.2.1"},
+            }
+        },
+    },
+    "tasks": [say(f"[inventory_hostname, {{ {TEXTS} }}]")],
+}
+
+
 @pytest.fixture(scope="module")
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> Rendered:
     """The text of every template of the role, by host and template."""
-    out = tmp_path_factory.mktemp("rendered")
-    inventory = out / "hosts.yml"
+    inventory = tmp_path_factory.mktemp("rendered") / "hosts.yml"
     inventory.write_text(yaml.safe_dump(INVENTORY))
-    command = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", str(inventory), "-e", f"out={out}"]
-    run = subprocess.run(
-        [*command, str(Path(__file__).with_name("render.yml"))],
-        env={**os.environ, **content.ansible_environment()},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
-    return {host: json.loads((out / f"{host}.json").read_text()) for host in ("nuc1", "nuc2")}
+    return dict(said(inventory, [PLAY]))
 
 
 def documents(text: str) -> dict[str, dict[str, Any]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +11,7 @@ import pytest
 import yaml
 
 from edgectl import content
+from tests.unit.ansible_playbook import output
 
 WIREGUARD = content.root() / "roles" / "wireguard" / "tasks"
 PHASES = ["Preflight", "Enrol", "Machine", "Network", "Runtime", "Cluster", "Verify"]
@@ -121,18 +120,9 @@ def test_a_reset_of_all_forgets_the_peers_and_a_reset_of_one_host_keeps_them(
     (inventory / "edgectl.state.yml").write_text(yaml.safe_dump(document))
     forget = {"ansible.builtin.include_tasks": str(content.root() / "playbooks" / "tasks" / "forget.yml")}
     play = {"hosts": "cluster", "gather_facts": False, "roles": [{"role": "cluster"}], "tasks": [forget]}
-    (tmp_path / "play.yml").write_text(yaml.safe_dump([play]))
     # Only foretold: what the file's other tasks remove would be this machine's.
-    options = ["--check", "--diff", "--limit", limit]
-    done = subprocess.run(
-        [sys.executable, "-m", "ansible", "playbook", "-i", str(inventory), *options, str(tmp_path / "play.yml")],
-        env={**os.environ, **content.ansible_environment(), "ANSIBLE_NOCOLOR": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    after = [line for line in done.stdout.splitlines() if line.startswith(("+", " "))]
+    printed = output(inventory, [play], "--check", "--diff", "--limit", limit)
+    after = [line for line in printed.splitlines() if line.startswith(("+", " "))]
     assert any("bGFwdG9w" in line for line in after) is kept
     assert any("left-the-inventory" in line for line in after)
     assert not any("nuc2:" in line for line in after)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,6 +13,7 @@ import yaml
 
 from edgectl import content
 from edgectl.recording import catalogue
+from tests.unit import ansible_playbook
 
 ROLES = sorted(path.parents[1].name for path in (content.root() / "roles").glob("*/meta/receipt.yml"))
 HOSTS = {"nuc1": "nuc-ubuntu24.04", "orin1": "orin-nx-jp6.2"}
@@ -92,18 +91,7 @@ def roles_without_work(directory: Path) -> Path:
 
 
 def ansible(inventory: Path, plays: list[dict[str, Any]], *options: str, **env: str) -> list[Any]:
-    """Run plays in a process of their own; returns what their `debug` tasks said, from JSON."""
-    playbook = inventory.parent / "playbook.yml"
-    playbook.write_text(yaml.safe_dump(plays))
-    ours = {**content.ansible_environment(), "ANSIBLE_NOCOLOR": "1", "ANSIBLE_CALLBACK_RESULT_FORMAT": "json"}
-    ours["ANSIBLE_LOOKUP_PLUGINS"] += f":{Path(__file__).with_name('lookup')}"
-    done = subprocess.run(
-        [sys.executable, "-m", "ansible", "playbook", "-i", str(inventory), *options, str(playbook)],
-        env={**os.environ, **ours, **env},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    said = [line.partition('"msg": ')[2] for line in done.stdout.splitlines() if line.strip().startswith('"msg": ')]
-    return [json.loads(json.loads(text)) for text in said]
+    """Run plays, which may use the lookups beside this file too; returns what they said."""
+    lookups = content.ansible_environment()["ANSIBLE_LOOKUP_PLUGINS"]
+    env["ANSIBLE_LOOKUP_PLUGINS"] = f"{lookups}:{Path(__file__).with_name('lookup')}"
+    return ansible_playbook.said(inventory, plays, *options, **env)

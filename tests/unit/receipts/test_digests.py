@@ -14,9 +14,6 @@ import yaml
 from tests.unit.receipts import recorded_hosts
 from tests.unit.receipts.recorded_hosts import ROLES
 
-# Ansible runs for many of these tests at once: one worker of pytest has all of them.
-pytestmark = pytest.mark.xdist_group("digests")
-
 Files = dict[str, str]
 
 PASSWORD = "correct horse"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 import yaml
 
 from edgectl import content
+from tests.unit.ansible_playbook import said, say
 
 LOCAL = {
     "ansible_connection": "local",
@@ -24,35 +24,30 @@ CLUSTER = {
     "workers": {"hosts": {"nuc2": {"ansible_host": "192.168.1.12"}, "nuc3": {"ansible_host": "192.168.1.13"}}},
 }
 PUBLIC_KEYS = {"nuc1": "bnVjMQ==", "nuc2": "bnVjMg==", "nuc3": "bnVjMw==", "relay": "cmVsYXk="}
-PLAY = [
-    {
-        "hosts": "cluster:hub",
-        "gather_facts": False,
-        "roles": [{"role": "cluster"}],
-        "tasks": [
-            {
-                "ansible.builtin.import_role": {"name": "wireguard", "tasks_from": "peers.yml", "public": True},
-                "when": "false",
-            },
-            {
-                "ansible.builtin.copy": {
-                    "dest": "{{ out }}/{{ inventory_hostname }}.json",
-                    "mode": "0600",
-                    "content": "{{ {'peers': __wireguard_peers, 'beyond': __wireguard_beyond, "
-                    "'known': __wireguard_neighbours, 'outside': __wireguard_outside_peers} | to_json }}",
-                }
-            },
-            {
-                "ansible.builtin.template": {
-                    "src": "{{ templates }}/wireguard-{{ item }}.j2",
-                    "dest": "{{ out }}/{{ inventory_hostname }}.{{ item }}",
-                    "mode": "0755",
-                },
-                "loop": ["guard", "watch"],
-            },
-        ],
-    }
-]
+TEMPLATES = content.root() / "roles" / "wireguard" / "templates"
+SEEN = {
+    "peers": "__wireguard_peers",
+    "beyond": "__wireguard_beyond",
+    "known": "__wireguard_neighbours",
+    "outside": "__wireguard_outside_peers",
+    **{
+        script: f"lookup('ansible.builtin.template', '{TEMPLATES}/wireguard-{script}.j2')"
+        for script in ("guard", "watch")
+    },
+}
+PLAY = {
+    "hosts": "cluster:hub",
+    "gather_facts": False,
+    "roles": [{"role": "cluster"}],
+    "tasks": [
+        # Its variables are visible, its tasks do not run.
+        {
+            "ansible.builtin.import_role": {"name": "wireguard", "tasks_from": "peers.yml", "public": True},
+            "when": "false",
+        },
+        say("[inventory_hostname, {" + ", ".join(f"'{name}': {value}" for name, value in SEEN.items()) + "}]"),
+    ],
+}
 
 
 @pytest.fixture(scope="session")
@@ -66,8 +61,7 @@ def role(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         groups: dict[str, Any] = {"children": {"cluster": {"children": CLUSTER}}}
         if hub:
             groups["children"]["hub"] = {"hosts": {name: {} for name in hub}}
-        groups["vars"] = {**LOCAL, "wireguard_topology": topology, "out": str(directory)}
-        groups["vars"]["templates"] = str(content.root() / "roles" / "wireguard" / "templates")
+        groups["vars"] = {**LOCAL, "wireguard_topology": topology}
         hosts = {
             name: {
                 "edgectl_state": {
@@ -83,15 +77,12 @@ def role(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         state = {"all": {"vars": {"edgectl_state_peers": laptop}, "hosts": hosts}}
         (inventory / "hosts.yml").write_text(yaml.safe_dump({"all": groups}))
         (inventory / "edgectl.state.yml").write_text(yaml.safe_dump(state))
-        (directory / "play.yml").write_text(yaml.safe_dump(PLAY))
-        done = subprocess.run(
-            [sys.executable, "-m", "ansible", "playbook", "-i", str(inventory), str(directory / "play.yml")],
-            env={**os.environ, **content.ansible_environment(), "ANSIBLE_NOCOLOR": "1"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        for host, seen in said(inventory, [PLAY]):
+            for script in ("guard", "watch"):
+                file = directory / f"{host}.{script}"
+                file.write_text(seen.pop(script))
+                file.chmod(0o755)
+            (directory / f"{host}.json").write_text(json.dumps(seen))
         return directory
 
     return run

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
-import yaml
-
-from edgectl import content
+from tests.unit.ansible_playbook import output
 
 HOSTS = """
 all:
@@ -54,17 +50,8 @@ def test_a_limited_run_writes_the_peer_on_its_host_and_verifies_hosts_only(tmp_p
     inventory.mkdir()
     (inventory / "hosts.yml").write_text(HOSTS.format(python=sys.executable))
     (inventory / "edgectl.state.yml").write_text(STATE)
-    (tmp_path / "play.yml").write_text(yaml.safe_dump(PLAY))
-    options = ["--check", "--diff", "--limit", "nuc2"]
-    done = subprocess.run(
-        [sys.executable, "-m", "ansible", "playbook", "-i", str(inventory), *options, str(tmp_path / "play.yml")],
-        env={**os.environ, **content.ansible_environment(), "ANSIBLE_NOCOLOR": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    added = [line[1:] for line in done.stdout.splitlines() if line.startswith("+") and not line.startswith("+++")]
+    printed = output(inventory, PLAY, "--check", "--diff", "--limit", "nuc2")
+    added = [line[1:] for line in printed.splitlines() if line.startswith("+") and not line.startswith("+++")]
     laptop, nuc1 = added.index("# laptop"), added.index("# nuc1")
     assert added[laptop : laptop + 5] == [
         "# laptop",
@@ -74,4 +61,4 @@ def test_a_limited_run_writes_the_peer_on_its_host_and_verifies_hosts_only(tmp_p
         "",
     ]
     assert added[nuc1 + 3] == "AllowedIPs = 10.200.0.1/32, 10.244.0.0/24"
-    assert "verified: nuc1." in done.stdout
+    assert "verified: nuc1." in printed

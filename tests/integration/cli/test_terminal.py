@@ -13,8 +13,7 @@ import pytest
 from edgectl.run.events import PhaseFinished, Tally
 from edgectl.run.log import RunLog, new_run_directory
 from edgectl.run.redact import Redactor
-
-from .test_bootstrap import WORKS
+from tests.unit.cli.conftest import WORKS
 
 _CODE = "import sys; from pathlib import Path; from edgectl import cli, content; {patch}; cli.main()"
 

@@ -1,4 +1,4 @@
-"""The command line of tests/unit/cli, for verbs on the cluster."""
+"""The command line of tests/unit/cli."""
 
 from tests.unit.cli.conftest import edgectl, inventory, playbook
 

@@ -18,8 +18,7 @@ import pytest
 import yaml
 
 from edgectl import content
-
-from .conftest import Answer
+from tests.unit.cli.conftest import Answer
 
 Edgectl = Callable[..., Answer]
 Write = Callable[[str], None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from .conftest import Answer
+from tests.unit.cli.conftest import Answer
 
 Edgectl = Callable[..., Answer]
 Write = Callable[[str], None]
