@@ -26,7 +26,16 @@ demo: setup ## three lab machines become one Kubernetes cluster
 demo-clean: ## remove everything that `make demo` made
 	@lab/demo-clean.sh
 
-check: $(VENV)/.installed lint unit ## lint and unit tests: the everyday loop
+# Lint beside the tests, its output after theirs.
+check: $(VENV)/.installed ## lint and unit tests: the everyday loop
+	@said=$$(mktemp)
+	trap 'rm -f "$$said"' EXIT
+	$(MAKE) --no-print-directory lint >"$$said" 2>&1 & lint=$$!
+	failed=0
+	$(MAKE) --no-print-directory unit || failed=1
+	wait $$lint || failed=1
+	cat "$$said"
+	exit $$failed
 
 # Side by side, each with its output in one piece, and all of them even where one fails.
 lint: $(VENV)/.installed ## ruff, mypy, yamllint, ansible-lint
