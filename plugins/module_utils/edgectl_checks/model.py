@@ -102,6 +102,10 @@ class HostState:
         return "control_plane" in self.option("group_names", [])
 
     @property
+    def is_hub(self) -> bool:
+        return "hub" in self.option("group_names", [])
+
+    @property
     def is_lab(self) -> bool:
         return self._document.get("simulated") == "lab"
 

@@ -149,6 +149,29 @@ def tunnel_name_is_free(host: HostState) -> Optional[Finding]:
     )
 
 
+@check(layer="network", id="N-TOPOLOGY-CHANGES")
+def topology_changes_for_all(host: HostState) -> Optional[Finding]:
+    """A spoke gives up its direct tunnels; a host that is not told goes on sending into the one it had."""
+    if not uses_wireguard(host) or host.option("wireguard_topology") != "hub" or host.is_hub:
+        return None
+    ours = (host.wireguard.interfaces or {}) and host.wireguard.interfaces[tunnel(host)]
+    if not ours or ours.public_key != host.known_tunnel_key:
+        return None
+    direct = {peer.public_key for peer in ours.peers or []}
+    left_out = [o.name for o in host.others if not o.in_play and not o.is_hub and o.known_tunnel_key in direct]
+    hubs = [other for other in host.others if other.is_hub]
+    if not left_out:
+        return None
+    lost = not any(hub.in_play for hub in hubs)
+    return Finding(
+        what="wireguard_topology is hub now, and this run would take the tunnels between some hosts only",
+        evidence=f"{host.name} still has a direct tunnel to {', '.join(left_out)}, which this run leaves out"
+        + (", and so is the hub" if lost else "; they do not reach each other until a run includes both"),
+        fix="run it for all hosts at once, without --limit",
+        severity="error" if lost else "warning",
+    )
+
+
 @check(layer="network", id="N-BRIDGE-NETFILTER-MISSING", nodes_only=True)
 def bridge_traffic_is_filtered(host: HostState) -> Optional[Finding]:
     """Without br_netfilter a pod can't reach a service whose endpoint runs on the same node."""

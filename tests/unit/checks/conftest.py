@@ -96,7 +96,6 @@ OPTIONS = {
     "machine_ufw": "allow",
     "containerd_enable_cri": "refuse",
     "kubeadm_kubelet_config": {},
-    "edgectl_state": {"wireguard_public_key": "K1"},
     "edgectl_state_cluster": {"name": "edgectl", "ca_hash": "sha256:" + "1" * 64},
 }
 
@@ -107,6 +106,7 @@ def sound_host(name: str, number: int) -> dict:
     document["identity"].update(hostname=name, machine_id=f"{number:032x}")
     document["clock"]["now"] = time.time()
     document["network"]["default_address"] = f"192.168.1.{10 + number}"
+    document["wireguard"]["interfaces"]["wg0"]["public_key"] = f"K{number}"
     return document
 
 
@@ -121,5 +121,8 @@ def options(states):
     """The options of those three hosts, which the state file knows."""
     found = {name: copy.deepcopy(OPTIONS) for name in states}
     for name, document in states.items():
-        found[name]["edgectl_state"]["machine_id"] = document["identity"]["machine_id"]
+        found[name]["edgectl_state"] = {
+            "machine_id": document["identity"]["machine_id"],
+            "wireguard_public_key": document["wireguard"]["interfaces"]["wg0"]["public_key"],
+        }
     return found

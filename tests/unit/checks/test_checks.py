@@ -73,6 +73,16 @@ CASES = {
     ),
     "N-WIREGUARD-PORT-TAKEN": (broken("wireguard.interfaces", {}), "error", "51871"),
     "N-WIREGUARD-INTERFACE-TAKEN": (broken("wireguard.interfaces.wg0.public_key", "foreign"), "error", "foreign"),
+    "N-TOPOLOGY-CHANGES": (
+        broken(
+            "wireguard.interfaces.wg0.peers",
+            [{"public_key": "K2"}],
+            left_out="nuc2",
+            option_wireguard_topology="hub",
+        ),
+        "error",
+        "without --limit",
+    ),
     "N-BRIDGE-NETFILTER-MISSING": (broken("kernel.module_available.br_netfilter", False), "error", "br_netfilter"),
     "N-UFW-BLOCKS": (
         broken("firewall.ufw_active", True, option_machine_ufw="report"),
@@ -112,6 +122,8 @@ def break_host(states, options, path, value, more):
         set_at(states[HOST], more["unset"], None)
     if "also" in more:
         set_at(states[HOST], *more["also"])
+    if "left_out" in more:
+        del states[more["left_out"]]
     for name, setting in more.items():
         if name.startswith("option_"):
             options[HOST][name.removeprefix("option_")] = setting
@@ -340,6 +352,15 @@ def test_spokes_behind_different_routers_may_have_the_same_address(states, optio
     for of_host in options.values():
         of_host["wireguard_topology"] = "hub"
     assert run_checks(states, options) == []
+
+
+def test_a_spoke_may_give_up_a_tunnel_to_a_host_out_of_reach_where_the_hub_is_part_of_the_run(states, options):
+    breakage, _, _ = CASES["N-TOPOLOGY-CHANGES"]
+    break_host(states, options, *breakage)
+    options["orin1"]["group_names"] = ["cluster", "hub"]
+    found = [finding for finding in run_checks(states, options) if finding.id == "N-TOPOLOGY-CHANGES"]
+    assert [finding.severity for finding in found] == ["warning"]
+    assert "until a run includes both" in found[0].evidence
 
 
 def test_with_consent_docker_users_are_not_asked_again(states, options):
