@@ -23,7 +23,7 @@ options:
   emptied:
     description:
       - Directories whose content goes. They go themselves where they are no mount or link (a separate disk, a volume).
-      - Other file systems below them are left alone.
+      - Other file systems below them are left alone, and end the task.
     type: list
     elements: path
     default: []
@@ -59,15 +59,16 @@ def remove(path: str) -> None:
 
 
 def empty(directory: str) -> None:
-    """Remove what is in a directory, but not what is mounted there, nor the directories that lead to it."""
+    """Remove what is in a directory, up to the first thing that is mounted there."""
     device = os.stat(directory).st_dev
     for entry in list(os.scandir(directory)):
         if not entry.is_dir(follow_symlinks=False):
             os.unlink(entry.path)
         elif os.lstat(entry.path).st_dev == device:
             empty(entry.path)
-            if not os.listdir(entry.path):
-                os.rmdir(entry.path)
+            os.rmdir(entry.path)
+        else:
+            raise OSError("something is still mounted at {}".format(entry.path))
 
 
 def main() -> None:
@@ -87,7 +88,7 @@ def main() -> None:
                 continue
             if acting:
                 empty(path)
-                if not stays and not os.listdir(path):
+                if not stays:
                     os.rmdir(path)
             removed.append(path)
         for path in filter(os.path.isdir, asked["if_empty"]):

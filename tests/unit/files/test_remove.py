@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,23 @@ def test_an_emptied_directory_goes_and_a_link_to_one_stays(remove: Remove, tree:
     assert list((tree / "kept").iterdir()) == []
     assert (tree / "data").is_symlink()
     assert not remove(emptied=[tree / "etc", tree / "data"])["changed"]
+
+
+def test_what_is_mounted_below_is_left_alone_and_told(
+    remove: Remove, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.lstat
+    mounted = tree / "etc" / "tree"
+
+    def lstat(path: str) -> os.stat_result:
+        found = real(path)
+        return os.stat_result((*found[:2], found.st_dev + 1, *found[3:])) if path == str(mounted) else found
+
+    monkeypatch.setattr(os, "lstat", lstat)
+    answer = remove(emptied=[tree / "etc"])
+    assert answer["failed"]
+    assert answer["msg"] == f"something is still mounted at {mounted}"
+    assert (mounted / "deep" / "file").exists()
 
 
 def test_a_dry_run_tells_and_removes_nothing(remove: Remove, tree: Path) -> None:
