@@ -87,12 +87,17 @@ class Runtime:
 
 @dataclass(frozen=True)
 class Gpu:
-    """A discrete GPU, and the drivers that it needs. loaded: whether NVIDIA's driver has taken it."""
+    """A discrete GPU, and the drivers that it needs. loaded: whether NVIDIA's driver has taken it, and its version."""
 
     name: str | None
     bus: str | None
     loaded: bool
+    driver: str | None
     drivers: tuple[Driver, ...]
+
+    def runs(self, needed: Driver) -> bool:
+        """Whether the loaded driver is new enough for programs of a CUDA release."""
+        return self.driver is not None and numbers(self.driver) >= numbers(needed.driver)
 
 
 @dataclass(frozen=True)
@@ -253,4 +258,5 @@ def first_refused(containerd: str, known: Tables | None = None) -> str | None:
 
 
 def _gpu(gpu: Mapping[str, Any], known: Tables) -> Gpu:
-    return Gpu(gpu.get("name"), gpu.get("bus"), bool(gpu.get("driver")), known.drivers.drivers)
+    loaded = bool(gpu.get("driver"))
+    return Gpu(gpu.get("name"), gpu.get("bus"), loaded, gpu.get("driver_version"), known.drivers.drivers)

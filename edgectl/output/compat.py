@@ -230,9 +230,14 @@ def _runtime(runtime: Runtime) -> Iterator[tuple[str, str]]:
 
 
 def _gpu(gpu: Gpu) -> str:
-    needed = ", ".join(f"{row.driver} for CUDA {row.cuda}" for row in gpu.drivers)
     loaded = "NVIDIA's driver is loaded" if gpu.loaded else "NVIDIA's driver is not loaded"
-    return f"{gpu.name or 'NVIDIA GPU'} at {gpu.bus}: {loaded}; at least {needed}"
+    if gpu.driver:
+        runs = [row.cuda for row in gpu.drivers if gpu.runs(row)]
+        loaded = f"driver {gpu.driver} runs programs of " + (
+            f"CUDA {listing(runs)}" if runs else "no CUDA listed above"
+        )
+    needed = [f"{row.driver} for CUDA {row.cuda}" for row in gpu.drivers if not gpu.runs(row)]
+    return f"{gpu.name or 'NVIDIA GPU'} at {gpu.bus}: {loaded}" + (f"; at least {', '.join(needed)}" if needed else "")
 
 
 def document(known: Tables) -> dict[str, Any]:
@@ -269,6 +274,8 @@ def _json(said: HostVerdict | ProbeFailure) -> dict[str, Any]:
                 "name": gpu.name,
                 "bus": gpu.bus,
                 "driver_loaded": gpu.loaded,
+                "driver_version": gpu.driver,
+                "cuda": [row.cuda for row in gpu.drivers if gpu.runs(row)] if gpu.driver else None,
                 "driver_minimum": {row.cuda: row.driver for row in gpu.drivers},
             }
             for gpu in said.gpus

@@ -596,7 +596,9 @@ def power_mode(host: Host) -> str | None:
 
 
 def gpus(host: Host) -> list[dict[str, Any]]:
-    found = []
+    found: list[dict[str, Any]] = []
+    # "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue ..."; the open one has "for x86_64" there.
+    loaded = re.search(r"Kernel Module(?: for \S+)?\s+(\d+(?:\.\d+)+)", host.read("/proc/driver/nvidia/version") or "")
     for bus in host.names("/sys/bus/pci/devices"):
         device = "/sys/bus/pci/devices/" + bus
         if host.read(device + "/vendor") != "0x10de" or not (host.read(device + "/class") or "").startswith("0x03"):
@@ -611,9 +613,13 @@ def gpus(host: Host) -> list[dict[str, Any]]:
                 "name": facts.get("Model"),
                 "uuid": facts.get("GPU UUID"),
                 "driver": bool(facts),
+                "driver_version": loaded.group(1) if loaded and facts else None,
             }
         )
     nodes = [node for node in ("/dev/nvhost-gpu", "/dev/nvgpu/igpu0") if host.exists(node)]
+    # Thor's comes with NVIDIA's open driver, whose node is the same as a discrete GPU's.
+    if not found and not nodes and "nvidia,tegra264" in (host.read("/proc/device-tree/compatible") or ""):
+        nodes = [node for node in ("/dev/nvidia0",) if host.exists(node)]
     if nodes:
         found.append(
             {"kind": "integrated", "bus": None, "name": None, "uuid": None, "driver": True, "device_nodes": nodes}

@@ -226,6 +226,11 @@ def gpu_information(text: str, cleaner: Cleaner) -> str:
     )
 
 
+def driver_version(text: str, cleaner: Cleaner) -> str:
+    """Up to the number: who built it, and when, stands behind."""
+    return "".join(re.findall(r"^NVRM version:.*Kernel Module(?: for \S+)?\s+[\d.]+", text, re.MULTILINE)) + "\n"
+
+
 def kubeadm_mark(text: str, cleaner: Cleaner) -> str:
     return json.dumps({"phase": json.loads(text).get("phase")})
 
@@ -305,6 +310,7 @@ FILES: tuple[tuple[str, Callable[[str, Cleaner], str]], ...] = (
     (r"/etc/nvpmodel\.conf", lines_with(r"<\s*POWER_MODEL")),
     (r"/var/lib/nvpmodel/status", as_is),
     (r"/proc/driver/nvidia/gpus/[^/]+/information", gpu_information),
+    (r"/proc/driver/nvidia/version", driver_version),
     (r"/etc/nvidia-container-runtime/config\.toml", runtime_config),
     (r"/etc/containerd/config\.toml", containerd_config),
     (edgectl_probe.KUBEADM_MARK, kubeadm_mark),
@@ -314,7 +320,7 @@ FILES: tuple[tuple[str, Callable[[str, Cleaner], str]], ...] = (
 
 # Whose being there is all that the probe asks for.
 PRESENT = (
-    r"(/usr(/local)?)?/s?bin/[\w-]+|/dev/net/tun|/dev/nvhost-gpu|/dev/nvgpu/igpu0|/sys/module/nf_tables|"
+    r"(/usr(/local)?)?/s?bin/[\w-]+|/dev/net/tun|/dev/nvhost-gpu|/dev/nvgpu/igpu0|/dev/nvidia0|/sys/module/nf_tables|"
     r"/run/(systemd/(system|timesync/synchronized)|wireguard/[^/]+\.sock|reboot-required)|"
     r"/etc/kubernetes/(manifests/kube-apiserver\.yaml|kubelet\.conf)|/etc/rancher/k3s|/var/lib/rancher/k3s"
 )

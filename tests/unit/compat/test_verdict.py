@@ -177,6 +177,16 @@ def test_only_a_discrete_gpu_needs_a_driver_from_somewhere() -> None:
     assert (gpu.name, gpu.loaded) == ("NVIDIA RTX A2000", False)
     assert [(row.cuda, row.driver) for row in gpu.drivers] == [("13", "580"), ("12", "525"), ("11", "450")]
     assert verdicts(board("orin-nx-jp6.2")).gpus == ()
+    assert verdicts(board("thor-jp7")).gpus == ()
+
+
+@pytest.mark.parametrize(
+    ("driver", "runs"), [("580.95.05", ["13", "12", "11"]), ("550.54.15", ["12", "11"]), ("390.157", [])]
+)
+def test_a_driver_runs_the_cuda_releases_that_it_is_new_enough_for(driver: str, runs: list[str]) -> None:
+    card = {"kind": "pci", "bus": "0000:01:00.0", "name": None, "uuid": None, "driver": True, "driver_version": driver}
+    (gpu,) = verdicts(board("nuc-ubuntu24.04") | {"gpus": [card]}).gpus
+    assert [row.cuda for row in gpu.drivers if gpu.runs(row)] == runs
 
 
 @pytest.mark.parametrize(

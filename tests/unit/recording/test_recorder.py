@@ -133,6 +133,13 @@ def test_what_matters_for_a_diagnosis_survives(talkative):
     assert [swap["zram"] for swap in document["swap"]] == [False, False, True]
 
 
+# As the open driver says it; the closed one has "NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue ...".
+DRIVER = (
+    "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build  (anna@annas-pc)\n"
+    "GCC version:  gcc version 12.3.0 (Ubuntu 12.3.0-1ubuntu1~22.04)\n"
+)
+
+
 def test_a_graphics_card_keeps_its_name_and_loses_its_uuid(talkative):
     device, information = "sys/bus/pci/devices/0000:01:00.0", "proc/driver/nvidia/gpus/0000:01:00.0/information"
     other = "sys/bus/pci/devices/0000:00:02.0/vendor"
@@ -141,6 +148,7 @@ def test_a_graphics_card_keeps_its_name_and_loses_its_uuid(talkative):
         f"{device}/class": "0x030000",
         other: "0x8086",
         information: "Model: \t\t NVIDIA RTX A2000\nGPU UUID: \t GPU-5f3c-anna\nVideo BIOS: 1\n",
+        "proc/driver/nvidia/version": DRIVER,
     }
     for path, text in texts.items():
         (talkative / path).parent.mkdir(parents=True, exist_ok=True)
@@ -148,6 +156,8 @@ def test_a_graphics_card_keeps_its_name_and_loses_its_uuid(talkative):
     recording = capture.recording(edgectl_recorder.record(str(talkative)))
     gpu = recording.document["gpus"][0]
     assert (gpu["name"], gpu["uuid"], gpu["driver"]) == ("NVIDIA RTX A2000", "GPU-1", True)
+    assert gpu["driver_version"] == "580.95.05"
+    assert "anna" not in str(recording)
     assert not any(path.endswith(other) for path in recording.files)
 
 
