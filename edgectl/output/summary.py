@@ -66,8 +66,7 @@ def plan_lines(outcome: Outcome) -> Iterator[str]:
             yield f"{_INDENT}{listing(_in_order(outcome, hosts))}: {task}"
             yield from (_INDENT + line for line in _block(diff)) if diff else ()
         yield ""
-    for unit, restarted in result.restarts.items():
-        yield f"Would restart {unit.removesuffix('.service')} on {listing(_in_order(outcome, restarted))}"
+    yield from _restarts(outcome, "Would restart")
     known = outcome.session.inventory.state.hosts
     fresh = [name for name in outcome.session.ready if name not in known]
     if fresh and result.changes:
@@ -148,7 +147,13 @@ def _changes(outcome: Outcome) -> Iterator[str]:
     width = max(len(row[0]) for row in rows)
     for host, number, names in rows:
         yield f"{_INDENT}{host:<{width}}  {number}" + (f": {names}" if names else "")
+    yield from _restarts(outcome, _INDENT + "restarted")
     yield ""
+
+
+def _restarts(outcome: Outcome, words: str) -> Iterator[str]:
+    for unit, hosts in outcome.result.restarts.items():
+        yield f"{words} {unit.removesuffix('.service')} on {listing(_in_order(outcome, hosts))}"
 
 
 def _in_order(outcome: Outcome, hosts: Collection[str]) -> list[str]:

@@ -94,6 +94,13 @@ def test_hosts_are_told_in_the_order_of_the_inventory_whoever_was_done_first() -
     assert "  nuc1   1 change: Cluster 1\n  nuc2   nothing\n  orin1  1 change: Cluster 1\n" in shown
 
 
+def test_services_that_were_restarted_are_named() -> None:
+    changes = (Change("orin1", "Runtime", "Configuration"), Change("nuc2", "Runtime", "Configuration"))
+    restarts = {"containerd.service": ("orin1", "nuc2")}
+    shown = text(outcome(RunStatus.SUCCESSFUL, changes=changes, hosts={"orin1": {}, "nuc2": {}}, restarts=restarts))
+    assert "  orin1  1 change: Runtime 1\n  restarted containerd on nuc2 and orin1\n" in shown
+
+
 def test_hosts_left_out_make_the_code_4_and_get_their_own_command() -> None:
     left = outcome(RunStatus.SUCCESSFUL, missing={"nuc2": "no answer"})
     assert left.exit_code is ExitCode.UNREACHABLE
