@@ -103,7 +103,7 @@ def test_a_run_that_ended_between_two_certificates_is_made_good_without_an_api(c
     cluster.ssh("nuc1", "pkill -KILL -x kube-apiserver")
     cluster.bootstrap()
     assert cluster.ssh("nuc1", f"ls {pki} | grep ^apiserver[.]").split() == ["apiserver.crt", "apiserver.key"]
-    wait_for("all nodes to be Ready", lambda: len(cluster.ready()) == len(cluster.names()), 120)
+    wait_for("the control plane to be Ready", lambda: "nuc1" in cluster.ready(), 120)
 
 
 def test_a_merge_adds_the_cluster_to_a_kubeconfig_of_others(cluster: Cluster, tmp_path: Path) -> None:

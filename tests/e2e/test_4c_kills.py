@@ -26,8 +26,8 @@ NODE = "orin1"
 # What is running on the host, as its command line tells, when a run is killed; in the order of a bootstrap.
 MOMENTS = (
     r"apt-get .*install",
-    r"systemctl restart containerd",
     r"systemctl \w+ wg-quick@wg0",
+    r"systemctl restart containerd",
     r"ctr .*import",
     r"kubeadm join",
 )
