@@ -42,5 +42,6 @@ def test_kubernetes_that_edgectl_did_not_put_there_stops_bootstrap_and_survives_
 
 
 def test_bootstrap_after_a_reset_works(cluster: Cluster) -> None:
-    cluster.bootstrap("--limit", "nuc1,nuc2,orin1")
-    assert sorted(cluster.ready()) == sorted(NODES)
+    # The next file has orin1 join.
+    cluster.bootstrap("--limit", "nuc1,nuc2")
+    assert sorted(cluster.ready()) == ["nuc1", "nuc2"]
