@@ -99,6 +99,11 @@ class Gpu:
         """Whether the loaded driver is new enough for programs of a CUDA release."""
         return self.driver is not None and numbers(self.driver) >= numbers(needed.driver)
 
+    @property
+    def cuda(self) -> list[str]:
+        """The CUDA releases whose programs the loaded driver runs."""
+        return [needed.cuda for needed in self.drivers if self.runs(needed)]
+
 
 @dataclass(frozen=True)
 class HostVerdict:

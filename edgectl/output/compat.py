@@ -232,10 +232,8 @@ def _runtime(runtime: Runtime) -> Iterator[tuple[str, str]]:
 def _gpu(gpu: Gpu) -> str:
     loaded = "NVIDIA's driver is loaded" if gpu.loaded else "NVIDIA's driver is not loaded"
     if gpu.driver:
-        runs = [row.cuda for row in gpu.drivers if gpu.runs(row)]
-        loaded = f"driver {gpu.driver} runs programs of " + (
-            f"CUDA {listing(runs)}" if runs else "no CUDA listed above"
-        )
+        programs = f"CUDA {listing(gpu.cuda)}" if gpu.cuda else "no CUDA listed above"
+        loaded = f"driver {gpu.driver} runs programs of {programs}"
     needed = [f"{row.driver} for CUDA {row.cuda}" for row in gpu.drivers if not gpu.runs(row)]
     return f"{gpu.name or 'NVIDIA GPU'} at {gpu.bus}: {loaded}" + (f"; at least {', '.join(needed)}" if needed else "")
 
@@ -275,7 +273,7 @@ def _json(said: HostVerdict | ProbeFailure) -> dict[str, Any]:
                 "bus": gpu.bus,
                 "driver_loaded": gpu.loaded,
                 "driver_version": gpu.driver,
-                "cuda": [row.cuda for row in gpu.drivers if gpu.runs(row)] if gpu.driver else None,
+                "cuda": gpu.cuda if gpu.driver else None,
                 "driver_minimum": {row.cuda: row.driver for row in gpu.drivers},
             }
             for gpu in said.gpus

@@ -159,10 +159,9 @@ def topology_changes_for_all(host: HostState) -> Optional[Finding]:
         return None
     direct = {peer.public_key for peer in ours.peers or []}
     left_out = [o.name for o in host.others if not o.in_play and not o.is_hub and o.known_tunnel_key in direct]
-    hubs = [other for other in host.others if other.is_hub]
     if not left_out:
         return None
-    lost = not any(hub.in_play for hub in hubs)
+    lost = not any(other.is_hub and other.in_play for other in host.others)
     return Finding(
         what="wireguard_topology is hub now, and this run would take the tunnels between some hosts only",
         evidence=f"{host.name} still has a direct tunnel to {', '.join(left_out)}, which this run leaves out"
