@@ -54,4 +54,8 @@ class FilterModule:
     """Makes the filters known to Ansible."""
 
     def filters(self) -> dict[str, Any]:
-        return {"edgectl_node_summary": node_summary, "edgectl_control_planes": control_planes}
+        return {
+            "edgectl_node_summary": node_summary,
+            "edgectl_control_planes": control_planes,
+            "edgectl_platform": platform,
+        }

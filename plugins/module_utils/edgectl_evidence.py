@@ -18,7 +18,8 @@ measures again with it.
     {"routes": INTERFACE}                routes through it, without the kernel's own
     {"rules": PREFIX}                    lines of iptables-save with this text
     {"ufw": RULE}                        that ufw has this rule, as `ufw show added` words it
-    {"node": NAME, "api": {...}}         the Node object: pod CIDR, address, Ready
+    {"node": NAME, "api": {...}}         the Node object: pod CIDR, address, Ready; with "labels": [NAME] and
+                                         "allocatable": [RESOURCE] these as well
     {"object": PATH, "api": {...}}       that the API has this object
 
 api: {"server": URL, "ca": FILE, "credentials": FILE}; credentials are a kubeconfig with embedded certificates, or a
@@ -325,7 +326,12 @@ def _node(item: dict[str, Any], _commands: _Commands) -> Any:
     status = node.get("status", {})
     addresses = [a["address"] for a in status.get("addresses", []) if a["type"] == "InternalIP"]
     ready = [c["status"] for c in status.get("conditions", []) if c["type"] == "Ready"]
-    return {"pod_cidr": node.get("spec", {}).get("podCIDR"), "addresses": addresses, "ready": ready == ["True"]}
+    seen = {"pod_cidr": node.get("spec", {}).get("podCIDR"), "addresses": addresses, "ready": ready == ["True"]}
+    if "labels" in item:
+        seen["labels"] = {name: node["metadata"].get("labels", {}).get(name) for name in item["labels"]}
+    if "allocatable" in item:
+        seen["allocatable"] = {name: status.get("allocatable", {}).get(name) for name in item["allocatable"]}
+    return seen
 
 
 def _object(item: dict[str, Any], _commands: _Commands) -> bool:

@@ -77,7 +77,7 @@ def put(text: str, path: "tuple[str, ...]", value: str) -> str:
     found = _find(text, path)
     if found:
         return text[: found.value_start] + value + text[found.value_end :]
-    line = "{} = {}\n".format(_written(path[-1:]), value)
+    line = "{} = {}\n".format(written(path[-1:]), value)
     if len(path) == 1:
         # Above the first table; after the first lines of comment, which usually describe the file.
         at = next((item.line_start for item in statements(text)), len(text))
@@ -85,11 +85,11 @@ def put(text: str, path: "tuple[str, ...]", value: str) -> str:
     for item in statements(text):
         if isinstance(item, Header) and item.path == path[:-1]:
             if item.is_array:
-                raise Unsupported("[[{}]] is a list of tables".format(_written(path[:-1])))
+                raise Unsupported("[[{}]] is a list of tables".format(written(path[:-1])))
             indent = re.match(r"[ \t]*", text[item.line_start :]).group()
             return _with_newline(text[: item.line_end]) + indent + "  " + line + text[item.line_end :]
     blank = "\n" if text.strip() else ""
-    return _with_newline(text) + blank + "[{}]\n  {}".format(_written(path[:-1]), line)
+    return _with_newline(text) + blank + "[{}]\n  {}".format(written(path[:-1]), line)
 
 
 def drop(text: str, path: "tuple[str, ...]") -> str:
@@ -124,7 +124,7 @@ def _find(text: str, path: "tuple[str, ...]") -> "Assignment | None":
         if item.path == path:
             found = item
         elif item.path == path[: len(item.path)] and item.value.startswith("{"):
-            raise Unsupported("{} is written as an inline table".format(_written(item.path)))
+            raise Unsupported("{} is written as an inline table".format(written(item.path)))
     return found
 
 
@@ -194,5 +194,6 @@ def _with_newline(text: str) -> str:
     return text if not text or text.endswith("\n") else text + "\n"
 
 
-def _written(path: "tuple[str, ...]") -> str:
+def written(path: "tuple[str, ...]") -> str:
+    """A path as TOML writes it."""
     return ".".join(part if _BARE.fullmatch(part) else quoted(part) for part in path)

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 
+from ansible.module_utils import edgectl_containerd as containerd
 from ansible.module_utils import edgectl_toml as toml
 from ansible.module_utils.basic import AnsibleModule
 
@@ -60,8 +61,8 @@ CRI_PLUGINS = ("cri", "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime
 KUBERNETES_REGISTRIES = ("registry.k8s.io/", "k8s.gcr.io/")
 
 # Where the settings stand, by the version of the configuration's format.
-V2 = ("plugins", "io.containerd.grpc.v1.cri")
-V3_RUNTIME = ("plugins", "io.containerd.cri.v1.runtime")
+V2 = containerd.CRI_V2
+V3_RUNTIME = containerd.CRI_V3
 V3_IMAGES = ("plugins", "io.containerd.cri.v1.images")
 PATHS = {
     2: {
@@ -83,13 +84,8 @@ PATHS = {
 }
 
 
-def format_of(text: str) -> int:
-    """Version of a configuration's format; 0 where it says none."""
-    return int(toml.get(text, ("version",)) or 0)
-
-
 def paths_of(text: str) -> "dict[str, tuple[str, ...]]":
-    return PATHS[3 if format_of(text) >= 3 else 2]
+    return PATHS[3 if containerd.format_of(text) >= 3 else 2]
 
 
 def effective(text: str, name: str) -> "str | None":
@@ -106,8 +102,8 @@ def format_changes(text: str, enable_cri: bool) -> "list[Change]":
     Without a version the format is 1, in which plugins go by other names.
     """
     changes = []  # type: list[Change]
-    if format_of(text) < 2:
-        if format_of(text) == 1 or any(item.path[0] == "plugins" for item in toml.statements(text)):
+    if containerd.format_of(text) < 2:
+        if containerd.format_of(text) == 1 or any(item.path[0] == "plugins" for item in toml.statements(text)):
             raise toml.Unsupported(
                 "its format is version 1; convert it with `containerd config migrate`, look at the result and put it "
                 "in its place"
@@ -167,23 +163,11 @@ class Files:
         self.module.atomic_move(temporary, path)
 
     def dump(self, text: str) -> str:
-        """What containerd makes of a configuration, imports included; imports may be relative to the file's place."""
-        directory = os.path.dirname(self.path)
-        candidate = os.path.join(directory if os.path.isdir(directory) else self.module.tmpdir, ".edgectl-candidate")
+        """What containerd makes of a configuration, imports of others included."""
         try:
-            with open(
-                os.open(candidate, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
-            ) as stream:
-                stream.write(text)
-            rc, out, err = self.module.run_command(["containerd", "--config", candidate, "config", "dump"])
-        finally:
-            os.unlink(candidate)
-        if rc != 0:
-            self.module.fail_json(
-                msg="containerd does not accept {}: {}".format(self.path, err.strip().splitlines()[-1:] or rc),
-                stderr=err,
-            )
-        return out
+            return containerd.dump(self.module, self.path, text, leave_out=[containerd.RUNTIME_DROP_IN])
+        except containerd.Rejected as error:
+            return self.module.fail_json(msg="containerd does not accept {}: {}".format(self.path, error))
 
 
 def present(module: AnsibleModule, files: Files) -> "dict[str, object]":

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Optional
 
 # Importing a layer enters its checks into the registry.
-from . import cluster, identity, machine, network, runtime  # noqa: F401
+from . import cluster, gpu, identity, machine, network, runtime  # noqa: F401
 from .model import REGISTRY, Finding, HostState, examine
 
 __all__ = ["OPTIONS", "REGISTRY", "Finding", "HostState", "run_checks"]
@@ -22,12 +22,14 @@ OPTIONS = (
     "cluster_domain",
     "cluster_endpoint",
     "cluster_endpoint_port",
+    "cluster_gpu",
     "cluster_lan_address",
     "cluster_pod_cidr",
     "cluster_service_cidr",
     "cluster_version",
     "cluster_wireguard",
     "containerd_enable_cri",
+    "device_plugin_sharing",
     "edgectl_state",
     "edgectl_state_cluster",
     "group_names",

@@ -143,7 +143,7 @@ class Registered:
 
 REGISTRY: list[Registered] = []
 # Each layer stands on the one before; findings come in this order.
-LAYERS = ("identity", "machine", "network", "runtime", "cluster")
+LAYERS = ("identity", "machine", "network", "runtime", "gpu", "cluster")
 
 
 def check(layer: str, id: str, nodes_only: bool = False) -> Callable[[Check], Check]:

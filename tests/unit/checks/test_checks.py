@@ -13,6 +13,7 @@ from edgectl_checks import OPTIONS as OPTION_NAMES
 from edgectl_checks import REGISTRY, run_checks
 
 HOST = "nuc1"
+ORIN = {"l4t": "36.4.3", "jetpack": "6.2", "soc": "orin"}
 
 
 def test_sound_hosts_have_no_findings(states, options):
@@ -93,6 +94,31 @@ CASES = {
     "N-ENDPOINT-LOCAL": (broken("os.name", "x", option_cluster_endpoint="api.lab.local"), "error", "api.lab.local"),
     "R-CONTAINERD-CRI-DISABLED": (broken("containerd.disabled_plugins", ["cri"]), "error", "containerd_enable_cri"),
     "R-CONTAINERD-TOO-OLD": (broken("containerd.version", "1.5.9"), "error", "1.6.0"),
+    "G-L4T-HALF": (
+        broken("jetson", ORIN, also=("packages", {"nvidia-l4t-core": "36.5.0-20260115194252"})),
+        "error",
+        "full-upgrade",
+    ),
+    "G-SHARING-IMPOSSIBLE": (
+        broken("jetson", ORIN, option_device_plugin_sharing={"mode": "mps", "replicas": 2}),
+        "error",
+        "time-slicing",
+    ),
+    "G-SHARING-REPLICAS": (
+        broken("jetson", ORIN, option_device_plugin_sharing={"mode": "time-slicing", "replicas": 1}),
+        "error",
+        "2 replicas or more",
+    ),
+    "G-SHARING-MEMORY": (
+        broken("jetson", ORIN, option_device_plugin_sharing={"mode": "time-slicing", "replicas": 6}),
+        "warning",
+        "replicas: 4",
+    ),
+    "G-DRIVER-MISSING": (
+        broken("gpus", [{"kind": "pci", "bus": "0000:01:00.0", "driver": False}]),
+        "error",
+        "0000:01:00.0",
+    ),
     "R-OVERLAY-MISSING": (broken("kernel.module_available.overlay", False), "error", "CONFIG_OVERLAY_FS"),
     "C-OTHER-CLUSTER": (broken("kubernetes.cluster_ca_hash", "sha256:" + "2" * 64), "error", "--limit nuc1"),
     "C-LEFTOVERS": (

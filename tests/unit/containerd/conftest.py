@@ -20,9 +20,26 @@ def toml():
 
 
 @pytest.fixture(scope="session")
-def config(toml):
-    # On a host Ansible puts the two together; here its module_utils get ours by hand.
+def modules(toml):
+    # On a host Ansible puts a module and our module_utils together; here it is done by hand.
     import ansible.module_utils
 
     sys.modules["ansible.module_utils.edgectl_toml"] = ansible.module_utils.edgectl_toml = toml
-    return _load("edgectl_containerd_config", PLUGINS / "modules" / "edgectl_containerd_config.py")
+    shared = _load("edgectl_containerd", PLUGINS / "module_utils" / "edgectl_containerd.py")
+    sys.modules["ansible.module_utils.edgectl_containerd"] = ansible.module_utils.edgectl_containerd = shared
+    return PLUGINS / "modules"
+
+
+@pytest.fixture(scope="session")
+def config(modules):
+    return _load("edgectl_containerd_config", modules / "edgectl_containerd_config.py")
+
+
+@pytest.fixture(scope="session")
+def runtime(modules):
+    return _load("edgectl_containerd_runtime", modules / "edgectl_containerd_runtime.py")
+
+
+@pytest.fixture(scope="session")
+def settings(modules):
+    return _load("edgectl_toml_settings", modules / "edgectl_toml_settings.py")

@@ -14,7 +14,7 @@ from edgectl import content
 from tests.unit.ansible_playbook import output
 
 WIREGUARD = content.root() / "roles" / "wireguard" / "tasks"
-PHASES = ["Preflight", "Enrol", "Machine", "Network", "Runtime", "Cluster", "Verify"]
+PHASES = ["Preflight", "Enrol", "Machine", "Network", "Driver", "Runtime", "Cluster", "GPU", "Verify"]
 
 
 def plays(name: str) -> list[dict[str, Any]]:
@@ -57,10 +57,8 @@ def test_nothing_but_reading_happens_before_the_checks_have_passed() -> None:
 
 
 def test_reset_takes_kubernetes_from_the_workers_before_the_control_plane() -> None:
-    assert [task["name"] for task in plays("reset")[-1]["tasks"]][:2] == [
-        "Kubernetes on the workers",
-        "Kubernetes on the control plane",
-    ]
+    names = [task["name"] for task in plays("reset")[-1]["tasks"]]
+    assert names.index("Kubernetes on the workers") < names.index("Kubernetes on the control plane")
 
 
 def test_reset_undoes_the_roles_of_bootstrap_in_reverse_order() -> None:
@@ -68,7 +66,17 @@ def test_reset_undoes_the_roles_of_bootstrap_in_reverse_order() -> None:
     tasks = [task for task in plays("reset")[-1]["tasks"] if "ansible.builtin.include_role" in task]
     undone = [task["ansible.builtin.include_role"]["name"] for task in tasks]
     assert set(undone) == set(done)
-    assert undone == ["kubeadm", "kubeadm", "pod_network", "containerd", "wireguard", "machine"]
+    assert undone == [
+        "device_plugin",
+        "kubeadm",
+        "kubeadm",
+        "pod_network",
+        "nvidia_toolkit",
+        "containerd",
+        "jetpack",
+        "wireguard",
+        "machine",
+    ]
     for role, task in zip(undone, tasks, strict=True):
         assert task["vars"] == {f"{role}_state": "absent"}
 

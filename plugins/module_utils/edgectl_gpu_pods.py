@@ -1,0 +1,50 @@
+"""Who uses the GPUs of a node, from the API's documents. Standard library only, Python 3.8 upwards."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterable
+
+ENDED = ("Succeeded", "Failed")
+
+
+def requested(pod: dict[str, Any], resource: str) -> int:
+    """How many of a resource a pod holds: its containers' sum, or more where one init container needs more.
+
+    An init container that goes on (restartPolicy Always) holds its share beside the others. (Kubernetes documentation,
+    "Resource sharing within containers" of init and sidecar containers.)
+    """
+    spec = pod.get("spec", {})
+    side, most = 0, 0
+    for container in spec.get("initContainers") or []:
+        own = _limit(container, resource)
+        if container.get("restartPolicy") == "Always":
+            side += own
+            most = max(most, side)
+        else:
+            most = max(most, side + own)
+    return max(most, side + sum(_limit(container, resource) for container in spec.get("containers") or []))
+
+
+def _limit(container: dict[str, Any], resource: str) -> int:
+    resources = container.get("resources") or {}
+    return int((resources.get("limits") or {}).get(resource) or (resources.get("requests") or {}).get(resource) or 0)
+
+
+def holders(pods: Iterable[dict[str, Any]], node: str, resource: str) -> dict[str, int]:
+    """`namespace/name` of the pods on a node that hold some of a resource -> how many. Pods that have ended hold none."""
+    found = {}
+    for pod in pods:
+        if pod.get("spec", {}).get("nodeName") != node or pod.get("status", {}).get("phase") in ENDED:
+            continue
+        held = requested(pod, resource)
+        if held:
+            found["{}/{}".format(pod["metadata"]["namespace"], pod["metadata"]["name"])] = held
+    return found
+
+
+def allocatable(node: dict[str, Any], resource: str) -> int | None:
+    """How many of a resource a node offers; None where it does not know of the resource."""
+    value = (node.get("status", {}).get("allocatable") or {}).get(resource)
+    return None if value is None else int(value)

@@ -1,0 +1,93 @@
+"""How a host's GPU is to be advertised, and from which repository its toolkit comes."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FILE = Path(__file__).parents[3] / "plugins" / "filter" / "edgectl_gpu.py"
+SPEC = importlib.util.spec_from_file_location("edgectl_gpu", FILE)
+assert SPEC and SPEC.loader
+gpu = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(gpu)
+
+ORIN = {
+    "jetson": {"l4t": "36.4.3", "soc": "orin"},
+    "gpus": [{"kind": "integrated", "name": None}],
+    "memory": {"total_kib": 15728640},
+}
+TWO_CARDS = {
+    "jetson": None,
+    "gpus": [{"kind": "pci", "name": "NVIDIA GeForce RTX 4090"}, {"kind": "pci", "name": "NVIDIA GeForce RTX 4090"}],
+}
+
+
+def test_a_jetson_is_never_left_to_the_plugins_own_detection() -> None:
+    made = gpu.profile(ORIN, {"mode": "none"})
+    assert made["name"] == "jetson"
+    assert made["config"]["flags"]["deviceDiscoveryStrategy"] == "tegra"
+    assert made["config"]["flags"]["plugin"]["deviceIDStrategy"] == "index"
+    assert "sharing" not in made["config"], "replicas of 1 would end the plugin"
+    assert made["expected"] == 1
+
+
+def test_time_slicing_offers_a_gpu_as_often_as_is_asked() -> None:
+    made = gpu.profile(ORIN, {"mode": "time-slicing", "replicas": "4"})
+    assert made["name"] == "jetson-time-slicing-4"
+    assert made["config"]["sharing"]["timeSlicing"]["resources"] == [{"name": "nvidia.com/gpu", "replicas": 4}]
+    assert made["expected"] == 4
+    assert made["labels"]["nvidia.com/gpu.product"] == "Orin-SHARED"
+    assert made["labels"]["nvidia.com/gpu.replicas"] == "4"
+    assert made["labels"]["nvidia.com/gpu.memory"] == "15360"
+    assert made["labels"]["nvidia.com/gpu.compute.major"] == "8"
+
+
+def test_a_renamed_resource_is_expected_by_its_new_name() -> None:
+    made = gpu.profile(ORIN, {"mode": "time-slicing", "replicas": 2, "rename_by_default": True})
+    assert made["resource"] == "nvidia.com/gpu.shared"
+    assert made["labels"]["nvidia.com/gpu.product"] == "Orin"
+    assert made["name"] != gpu.profile(ORIN, {"mode": "time-slicing", "replicas": 2})["name"]
+
+
+def test_discrete_gpus_are_counted_and_left_to_the_plugins_detection() -> None:
+    made = gpu.profile(TWO_CARDS, {"mode": "time-slicing", "replicas": 3})
+    assert made["expected"] == 6
+    assert "deviceDiscoveryStrategy" not in made["config"]["flags"]
+    assert made["labels"]["nvidia.com/gpu.product"] == "NVIDIA-GeForce-RTX-4090-SHARED"
+    assert made["labels"]["nvidia.com/gpu.count"] == "2"
+
+
+def test_how_many_partitions_there_are_is_for_the_plugin_to_say() -> None:
+    made = gpu.profile(TWO_CARDS, {"mode": "mig", "mig_strategy": "mixed"})
+    assert made["config"]["flags"]["migStrategy"] == "mixed"
+    assert made["expected"] is None
+
+
+@pytest.mark.parametrize("sharing", [{}, {"mode": "none"}, {"mode": "mps", "replicas": 2}])
+def test_every_label_is_one_that_kubernetes_takes(sharing: dict[str, Any]) -> None:
+    odd = {"jetson": None, "gpus": [{"kind": "pci", "name": "NVIDIA (strange) Name, 80 GB " + "x" * 60}]}
+    for value in gpu.profile(odd, sharing)["labels"].values():
+        assert len(value) <= 63
+        assert value[:1].isalnum()
+        assert value[-1:].isalnum()
+
+
+MADISON = """\
+ nvidia-container-toolkit |   1.20.0-1 | https://nvidia.github.io/libnvidia-container/stable/deb/arm64  Packages
+ nvidia-container-toolkit |   1.16.2-1 | https://repo.download.nvidia.com/jetson/common r36.4/main arm64 Packages
+ nvidia-container-toolkit |   1.14.2-1 | https://repo.download.nvidia.com/jetson/common r36.4/main arm64 Packages
+ nvidia-container |   6.2+b77 | https://repo.download.nvidia.com/jetson/common r36.4/main arm64 Packages
+"""
+JETSON_LIST = """\
+# commented: deb https://nvidia.github.io/libnvidia-container/stable/deb/arm64 /
+deb https://repo.download.nvidia.com/jetson/common r36.4 main
+deb [signed-by=/x.asc] https://repo.download.nvidia.com/jetson/t234 r36.4 main
+"""
+
+
+def test_the_boards_own_repository_decides_the_version_though_another_has_a_newer_one() -> None:
+    assert gpu.offered(MADISON, JETSON_LIST) == {"nvidia-container-toolkit": "1.16.2-1", "nvidia-container": "6.2+b77"}
+    assert gpu.offered(MADISON, "") == {}
