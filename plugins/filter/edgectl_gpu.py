@@ -101,7 +101,7 @@ def profile(document: Mapping[str, Any], sharing: Mapping[str, Any]) -> dict[str
 def _labels(
     document: Mapping[str, Any], name: str, mode: str, count: int, replicas: int, suffixed: bool
 ) -> dict[str, str]:
-    """Labels by the names that NVIDIA's gpu-feature-discovery gives them, from what the probe knows without a driver."""
+    """Labels by the names of NVIDIA's gpu-feature-discovery, from what the probe knows without a driver."""
     labels = {
         "nvidia.com/gpu.present": "true",
         CONFIG_LABEL: name,

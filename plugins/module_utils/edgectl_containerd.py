@@ -5,11 +5,11 @@ from __future__ import annotations
 import glob
 import os
 
+from ansible.module_utils import edgectl_toml as toml
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Iterable
-
-from ansible.module_utils import edgectl_toml as toml
 
 # Where role nvidia_toolkit says what its runtime is. On containerd 1.x the file repeats the CRI plugin's whole section,
 # so whoever asks for the effective settings of everybody else leaves it out.

@@ -33,7 +33,7 @@ def _limit(container: dict[str, Any], resource: str) -> int:
 
 
 def holders(pods: Iterable[dict[str, Any]], node: str, resource: str) -> dict[str, int]:
-    """`namespace/name` of the pods on a node that hold some of a resource -> how many. Pods that have ended hold none."""
+    """`namespace/name` of pods on a node that hold some of a resource -> how many; those that have ended hold none."""
     found = {}
     for pod in pods:
         if pod.get("spec", {}).get("nodeName") != node or pod.get("status", {}).get("phase") in ENDED:

@@ -22,8 +22,8 @@ DOCUMENTATION = r"""
 module: edgectl_containerd_runtime
 short_description: Adds a runtime to containerd by a drop-in file
 description:
-  - containerd 2.x merges a drop-in into a plugin's settings; containerd 1.x takes the plugin's whole section from it. So
-    on 1.x the drop-in repeats the section as it is in force (C(containerd config dump)), with the runtime added.
+  - containerd 2.x merges a drop-in into a plugin's settings; containerd 1.x takes the plugin's whole section from it,
+    so there the drop-in repeats the section as it is in force (C(containerd config dump)), with the runtime added.
   - Before it is written, containerd itself is asked what it makes of it, and it is refused when anything else would
     change. (Measured on 1.6.20, 1.7.28, 2.1.5, 2.2.7 and 2.3.4.)
   - A runtime of that name which somebody else has configured, with the same program, is left to them.
@@ -205,7 +205,7 @@ def add_import(module: AnsibleModule, root: str) -> None:
     """Let the configuration read the drop-in, and remember what it imported before."""
     path = module.params["path"]
     former = toml.get(root, ("imports",))
-    patterns = toml.strings(former) + [module.params["drop_in"]]
+    patterns = [*toml.strings(former), module.params["drop_in"]]
     record = {"before": former, "ours": toml.quoted(patterns), "existed": os.path.exists(path)}
     write(module, record_of(module), json.dumps(record) + "\n", 0o600)
     mode = os.stat(path).st_mode & 0o777 if record["existed"] else 0o644

@@ -19,7 +19,7 @@ description:
     not.
   - Runs on a host that has kubectl and may administer the cluster. Changes nothing.
 options:
-  kubectl: {type: list, elements: str, required: true, description: "kubectl's command, with the options before the verb."}
+  kubectl: {type: list, elements: str, required: true, description: "kubectl, with its options before the verb."}
   node: {type: str, required: true, description: The node.}
   resource: {type: str, default: nvidia.com/gpu, description: Name of the resource.}
   wanted: {type: int, description: How many it is to offer; without it any number from 1 on.}

@@ -15,7 +15,7 @@ description:
     longer names is taken back, and what others have set stays.
   - Runs on a host that has kubectl and may administer the cluster.
 options:
-  kubectl: {type: list, elements: str, required: true, description: "kubectl's command, with the options before the verb."}
+  kubectl: {type: list, elements: str, required: true, description: "kubectl, with its options before the verb."}
   objects: {type: list, elements: dict, required: true, description: The objects, in the order in which they are made.}
   manager: {type: str, required: true, description: Under which name the fields are owned.}
   state: {type: str, choices: [present, absent], default: present, description: C(absent) deletes them.}

@@ -10,7 +10,8 @@ import pytest
 
 FILE = Path(__file__).parents[3] / "plugins" / "filter" / "edgectl_gpu.py"
 SPEC = importlib.util.spec_from_file_location("edgectl_gpu", FILE)
-assert SPEC and SPEC.loader
+assert SPEC
+assert SPEC.loader
 gpu = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(gpu)
 

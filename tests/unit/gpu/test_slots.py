@@ -12,7 +12,8 @@ PLUGINS = Path(__file__).parents[3] / "plugins"
 
 def load(name: str, path: Path) -> Any:
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec and spec.loader
+    assert spec
+    assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
