@@ -66,15 +66,15 @@ def build(package: Package, content: Path, into: Path) -> Path:
 
 
 def write_index(repository: Path, distribution: str, architecture: str, packages: Mapping[Path, Package]) -> None:
-    """Write the lists of a distribution. packages: archive below the repository -> its fields."""
-    place = repository / "dists" / distribution
-    relative = f"main/binary-{architecture}/Packages"
+    """Write the lists of a repository. packages: archive below it -> its fields. distribution: "" makes a flat one."""
+    place = repository / "dists" / distribution if distribution else repository
+    relative = f"main/binary-{architecture}/Packages" if distribution else "Packages"
     (place / relative).parent.mkdir(parents=True, exist_ok=True)
     (place / relative).write_text("\n".join(_entry(repository, path, package) for path, package in packages.items()))
     data = (place / relative).read_bytes()
+    named = f"Suite: {distribution}\nCodename: {distribution}\nComponents: main\n" if distribution else ""
     (place / "Release").write_text(
-        f"Origin: edgectl lab\nSuite: {distribution}\nCodename: {distribution}\n"
-        f"Date: Thu, 01 Jan 1970 00:00:00 UTC\nArchitectures: {architecture}\nComponents: main\n"
+        f"Origin: edgectl lab\n{named}Architectures: {architecture}\nDate: Thu, 01 Jan 1970 00:00:00 UTC\n"
         f"SHA256:\n {hashlib.sha256(data).hexdigest()} {len(data)} {relative}\n"
     )
 

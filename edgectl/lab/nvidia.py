@@ -63,26 +63,31 @@ def _recipe(name: str) -> dict[str, Any]:
     return data
 
 
+def _repositories() -> dict[str, dict[str, Any]]:
+    """The recipes of the repositories by their place."""
+    found: dict[str, dict[str, Any]] = _recipe("packages.yml")["repositories"]
+    return {place.replace("{arch}", architecture()): recipe for place, recipe in found.items()}
+
+
 def packages() -> list[Wanted]:
     """All packages of the repositories."""
-    recipe = _recipe("packages.yml")
-    toolkits = [str(version) for version in recipe["toolkit_versions"]]
-    return [
-        _wanted(repository, entry, toolkit)
-        for repository, entries in recipe["repositories"].items()
-        for entry in entries
-        for toolkit in (toolkits if entry["version"] == "toolkit" else [""])
-    ]
+    toolkit = _recipe("packages.yml")["toolkit"]
+    wanted = []
+    for repository, recipe in _repositories().items():
+        for release in map(str, recipe.get("toolkits", ())):
+            wanted += [_wanted(repository, {**entry, "version": f"{release}-1"}, release) for entry in toolkit]
+        wanted += [_wanted(repository, entry) for entry in recipe.get("packages", ())]
+    return wanted
 
 
-def _wanted(repository: str, entry: dict[str, Any], toolkit: str) -> Wanted:
-    version = f"{toolkit}-1" if toolkit else str(entry["version"])
+def _wanted(repository: str, entry: dict[str, Any], toolkit: str = "") -> Wanted:
+    version = str(entry["version"])
     package = Package(
         entry["name"],
         version,
         architecture(),
         entry["description"],
-        entry.get("depends", "").strip().replace("{version}", version),
+        entry.get("depends", "").replace("{version}", version),
     )
     programs = tuple(entry.get("programs", ()))
     return Wanted(package, repository, toolkit, programs, entry.get("library", ""), entry.get("links", {}))
@@ -90,10 +95,10 @@ def _wanted(repository: str, entry: dict[str, Any], toolkit: str) -> Wanted:
 
 def sources_list() -> str:
     """The list of sources that a Jetson comes with, for the lab's own place."""
-    recipe = _recipe("packages.yml")
     return "".join(
-        f"deb [trusted=yes] file:{MOUNT}/{repository} {recipe['distribution']} main\n"
-        for repository in recipe["repositories"]
+        f"deb [trusted=yes] file:{MOUNT}/{place} {recipe['distribution']} main\n"
+        for place, recipe in _repositories().items()
+        if "distribution" in recipe
     )
 
 
@@ -108,9 +113,9 @@ def _fill(wanted: Path, progress: Progress) -> list[Artifact]:
     work.mkdir()
     log = build_log()
     go = toolchain.find_or_fetch(architecture(), progress)
-    for toolkit in _recipe("packages.yml")["toolkit_versions"]:
+    for toolkit in sorted({wanted.toolkit for wanted in packages()} - {""}):
         with progress.phase(f"build NVIDIA's container toolkit {toolkit}"):
-            _build_toolkit(go, str(toolkit), work, log)
+            _build_toolkit(go, toolkit, work, log)
     with progress.phase("build the packages of a Jetson"):
         _build_library(work / "libcuda.so", log)
         _write_repositories(repositories(wanted), work)
@@ -146,13 +151,12 @@ def _build_library(library: Path, log: Path) -> None:
 
 
 def _write_repositories(place: Path, work: Path) -> None:
-    recipe = _recipe("packages.yml")
-    for repository in recipe["repositories"]:
+    for repository, recipe in _repositories().items():
         built = {}
         for wanted in packages():
             if wanted.repository == repository:
                 built[_build_package(wanted, place / repository, work)] = wanted.package
-        aptrepository.write_index(place / repository, recipe["distribution"], architecture(), built)
+        aptrepository.write_index(place / repository, recipe.get("distribution", ""), architecture(), built)
     for path in (place, *place.rglob("*")):
         # apt on a node reads as a user of its own.
         path.chmod(0o755 if path.is_dir() else 0o644)
