@@ -185,7 +185,7 @@ def _gpu_check(wanted: Path, work: Path, log: Path) -> Artifact:
     recipe = _recipe("images.yml")["gpu_check"]
     root = work / "python.tar"
     # As in the image that it stands for: without a cache, NVIDIA's toolkit cannot add its libraries to it.
-    options = ['--customize-hook=ldconfig -r "$1"']
+    options = ['--extract-hook=ldconfig -r "$1"']
     debian.mmdebstrap(debian.source("bookworm"), "extract", recipe["packages"], root, log, options)
     return _archive(wanted, "gpu-check", Image((image_name("gpu_check"),), (Layer(base=root),)))
 
