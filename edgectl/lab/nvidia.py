@@ -109,7 +109,8 @@ def image_name(which: str) -> str:
 
 def _fill(wanted: Path, progress: Progress) -> list[Artifact]:
     work = wanted / "work"
-    shutil.rmtree(work, ignore_errors=True)
+    for rest in (work, repositories(wanted)):
+        shutil.rmtree(rest, ignore_errors=True)
     work.mkdir()
     log = build_log()
     go = toolchain.find_or_fetch(architecture(), progress)
@@ -155,22 +156,27 @@ def _write_repositories(place: Path, work: Path) -> None:
         built = {}
         for wanted in packages():
             if wanted.repository == repository:
-                built[_build_package(wanted, place / repository, work)] = wanted.package
+                archive = place / repository / "pool" / wanted.package.name / wanted.package.filename
+                archive.parent.mkdir(parents=True, exist_ok=True)
+                archive.hardlink_to(_build_package(wanted, work))
+                built[archive] = wanted.package
         aptrepository.write_index(place / repository, recipe.get("distribution", ""), architecture(), built)
     for path in (place, *place.rglob("*")):
         # apt on a node reads as a user of its own.
         path.chmod(0o755 if path.is_dir() else 0o644)
 
 
-def _build_package(wanted: Wanted, repository: Path, work: Path) -> Path:
-    name = wanted.package.name
-    tree = source() / "packages" / name
+def _build_package(wanted: Wanted, work: Path) -> Path:
+    archive = work / "packages" / wanted.package.filename
+    if archive.exists():
+        return archive
+    tree = source() / "packages" / wanted.package.name
     files = {f"/usr/bin/{program}": work / wanted.toolkit / program for program in wanted.programs}
     if wanted.library:
         files[wanted.library] = work / "libcuda.so"
     place = work / "package"
     aptrepository.lay_out(place, [tree] if tree.is_dir() else [], files, wanted.links)
-    return aptrepository.build(wanted.package, place, repository / "pool" / name)
+    return aptrepository.build(wanted.package, place, archive.parent)
 
 
 def _device_plugin(wanted: Path, work: Path) -> Artifact:
