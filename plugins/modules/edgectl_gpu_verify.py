@@ -7,7 +7,7 @@ import json
 import shlex
 import time
 
-from ansible.module_utils import edgectl_gpu_slots as slots
+from ansible.module_utils import edgectl_gpu_proof as proof
 from ansible.module_utils.basic import AnsibleModule
 
 DOCUMENTATION = r"""
@@ -29,7 +29,7 @@ options:
   node: {description: Name of the node., type: str, required: true}
   platform: {description: What kind of GPU it has., type: str, choices: [jetson, dgpu], required: true}
   resource: {description: What the device plugin offers., type: str, default: nvidia.com/gpu}
-  expected: {description: How many of it the node should offer., type: int, required: true}
+  expected: {description: How many of it the node should offer; without it any number from 1 on., type: int}
   image: {description: Image with python3 that the pods run., type: str, required: true}
   image_pull_policy:
     description: When the node fetches the image.
@@ -63,7 +63,7 @@ RETURN = r"""
 node: {description: Name of the node., type: str, returned: always}
 platform: {description: As given., type: str, returned: always}
 product: {description: "The GPU's name, where it is known.", type: str, returned: always}
-expected: {description: As given., type: int, returned: always}
+expected: {description: As given; null where it was not., type: int, returned: always}
 allocatable: {description: How many slots the node offers., type: int, returned: always}
 free: {description: How many of them nobody else held., type: int, returned: always}
 in_use_by: {description: "Pods of others that hold slots: namespace/name -> slots.", type: dict, returned: always}
@@ -76,6 +76,7 @@ checks: {description: "What gpu_check.py answered, by pod.", type: list, element
 simulated: {description: Whether the GPU says itself that it is a pretended one., type: bool, returned: always}
 seconds: {description: How long it took., type: float, returned: always}
 problems: {description: "What is wrong: what, evidence and fix.", type: list, elements: dict, returned: always}
+namespace: {description: Where what was kept is., type: str, returned: when something was kept}
 look: {description: Command that shows what was kept., type: str, returned: when something was kept}
 remove: {description: Command that removes it., type: str, returned: when something was kept}
 """
@@ -125,7 +126,7 @@ class Verification:
     def __init__(self, kubectl, options):
         self.kubectl, self.options = kubectl, options
         self.name, self.resource = options["node"], options["resource"]
-        self.namespace = slots.names(options["namespace"], self.name)
+        self.namespace = proof.names(options["namespace"], self.name)
         self.answers, self.logs = {}, {}
         self.made = 0
         self.kept = False
@@ -163,7 +164,7 @@ class Verification:
         if node is None:
             return
         on_node = self._on_node()
-        held = slots.holders(on_node, self.resource, self.namespace)
+        held = proof.holders(on_node, self.resource, self.namespace)
         free = max(0, self.result["allocatable"] - sum(held.values()))
         self.result.update(free=free, in_use_by=held)
         if free == 0:
@@ -183,9 +184,9 @@ class Verification:
             if not node:
                 self._problem({"kind": "offer", "what": "there is no node {}".format(self.name), "evidence": ""})
                 return None
-            self.result["allocatable"] = slots.offered(node, self.resource)
-            self.result["product"] = node["metadata"].get("labels", {}).get(slots.NVIDIA_PRODUCT, "")
-            short = slots.short_of(node, self.options["expected"], self.resource)
+            self.result["allocatable"] = proof.offered(node, self.resource)
+            self.result["product"] = node["metadata"].get("labels", {}).get(proof.NVIDIA_PRODUCT, "")
+            short = proof.short_of(node, self.options["expected"], self.resource)
             if short is None:
                 return node
             if time.monotonic() >= deadline:
@@ -196,9 +197,9 @@ class Verification:
     def _start(self, node, number):
         """Make the frame and that many pods; the API needs a moment before it takes pods in a new namespace."""
         self.kept = True
-        objects = [] if self.made else slots.frame(self.namespace, self.options["script"])
+        objects = [] if self.made else proof.frame(self.namespace, self.options["script"])
         numbers = range(self.made, self.made + number)
-        objects += [slots.pod(self.namespace, i, node, self.options) for i in numbers]
+        objects += [proof.pod(self.namespace, i, node, self.options) for i in numbers]
         deadline = time.monotonic() + SETTLE_SECONDS / 3
         while True:
             try:
@@ -218,7 +219,7 @@ class Verification:
         while True:
             try:
                 scene, silent = self._scene(), None
-                verdict = slots.judge(scene, self.resource, self.namespace)
+                verdict = proof.judge(scene, self.resource, self.namespace)
                 most = self.result["allocatable"] + 1 + MOST_EXTRA
                 if not verdict["problems"] and 0 < verdict["missing"] <= most - self.made:
                     self._start(scene.node, verdict["missing"])
@@ -241,12 +242,12 @@ class Verification:
         own = self.kubectl.items("pods", "--namespace", self.namespace)
         events = []
         for pod in own:
-            name, (state, _) = pod["metadata"]["name"], slots.container_state(pod)
+            name, (state, _) = pod["metadata"]["name"], proof.container_state(pod)
             if name not in self.answers and state in ("running", "terminated"):
                 self._read(name)
-        if any(slots.container_state(pod)[0] == "waiting" for pod in own):
+        if any(proof.container_state(pod)[0] == "waiting" for pod in own):
             events = self.kubectl.items("events", "--namespace", self.namespace)
-        return slots.Scene(node, on_node, own, self.answers, self.logs, events)
+        return proof.Scene(node, on_node, own, self.answers, self.logs, events)
 
     def _read(self, name):
         try:
@@ -254,7 +255,7 @@ class Verification:
         except KubectlError as error:
             log = str(error)
         self.logs[name] = log
-        answer = slots.answer_in(log)
+        answer = proof.answer_in(log)
         if answer is not None:
             self.answers[name] = answer
 
@@ -263,7 +264,7 @@ class Verification:
 
     def _tell(self, scene, verdict, silent):
         self.result.update(
-            allocatable=slots.offered(scene.node, self.resource),
+            allocatable=proof.offered(scene.node, self.resource),
             free=verdict["room"],
             in_use_by=verdict["held"],
             ran=verdict["ran"],
@@ -273,7 +274,7 @@ class Verification:
         if silent:
             problems = [{"kind": "api", "what": "the API stopped answering", "evidence": silent}]
         elif not verdict["proved"] and not problems:
-            problems = slots.unproved(scene, verdict, self.resource, self.options["timeout"])
+            problems = proof.unproved(scene, verdict, self.resource, self.options["timeout"])
         for problem in problems:
             self._problem(problem)
 
@@ -286,7 +287,7 @@ class Verification:
 
     def _problem(self, problem):
         kind = problem.pop("kind")
-        self.result["problems"].append({**problem, "fix": slots.fix(kind, self.name, self.options)})
+        self.result["problems"].append({**problem, "fix": proof.fix(kind, self.name, self.options)})
 
     def _tidy(self):
         """Leave nothing, or what shows why it went wrong."""
@@ -299,6 +300,7 @@ class Verification:
                 self.kept = False
         if self.kept:
             command = shlex.join(self.kubectl.command)
+            self.result["namespace"] = self.namespace
             self.result["look"] = "{} --namespace {} describe pods".format(command, self.namespace)
             self.result["remove"] = "{0} delete namespace/{1} priorityclass/{1}".format(command, self.namespace)
 
@@ -321,7 +323,7 @@ def main():
             "node": {"type": "str", "required": True},
             "platform": {"type": "str", "choices": ["jetson", "dgpu"], "required": True},
             "resource": {"type": "str", "default": "nvidia.com/gpu"},
-            "expected": {"type": "int", "required": True},
+            "expected": {"type": "int"},
             "image": {"type": "str", "required": True},
             "image_pull_policy": {
                 "type": "str",

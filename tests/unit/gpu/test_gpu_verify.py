@@ -180,6 +180,13 @@ def test_a_node_that_offers_another_number_is_a_failure_before_any_pod(
     assert cluster.clean
 
 
+def test_where_nobody_can_know_the_number_any_will_do_but_none(cluster: Cluster, verify: Verify) -> None:
+    assert verify(expected=None)["ran"] == 2
+    cluster.put(node=node(0))
+    answer = verify(expected=None)
+    assert answer["problems"][0]["what"] == "orin1 offers 0 of nvidia.com/gpu where one or more should be"
+
+
 def test_a_device_plugin_that_is_still_starting_is_waited_for(cluster: Cluster, verify: Verify) -> None:
     cluster.put(node=node(0), later={"3": {"node": node(2)}})
     answer = verify(offer_seconds=60)
@@ -208,6 +215,7 @@ def test_a_pod_that_cannot_get_to_an_answer_fails_at_once_with_the_reason(
     assert evidence in problem["evidence"]
     assert fix in problem["fix"]
     assert not cluster.clean
+    assert answer["namespace"] == "edgectl-verify-orin1"
     assert answer["look"].endswith("--namespace edgectl-verify-orin1 describe pods")
     assert answer["remove"].endswith("delete namespace/edgectl-verify-orin1 priorityclass/edgectl-verify-orin1")
 

@@ -350,11 +350,14 @@ def unproved(scene, verdict, resource, seconds):
 
 
 def short_of(node, expected, resource):
-    """The problem of a node that does not offer what it should; None where it does."""
+    """The problem of a node that does not offer what it should; None where it does.
+
+    expected: None where any number from 1 on will do.
+    """
     allocatable, capacity = offered(node, resource), offered(node, resource, "capacity")
-    if allocatable == expected:
+    if allocatable == expected or (expected is None and allocatable > 0):
         return None
-    name = node["metadata"]["name"]
+    name, wanted = node["metadata"]["name"], "one or more" if expected is None else expected
     evidence = "allocatable {}, capacity {}".format(allocatable, capacity)
     if resource not in node["status"].get("capacity", {}):
         evidence = "no device plugin has ever offered it there"
@@ -364,7 +367,7 @@ def short_of(node, expected, resource):
         evidence += "; the node is not Ready"
     return {
         "kind": "offer",
-        "what": "{} offers {} of {} where {} should be".format(name, allocatable, resource, expected),
+        "what": "{} offers {} of {} where {} should be".format(name, allocatable, resource, wanted),
         "evidence": evidence,
     }
 

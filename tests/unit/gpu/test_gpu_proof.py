@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.kubeadm.conftest import plugin
 
-slots = plugin("module_utils/edgectl_gpu_slots.py")
+proof = plugin("module_utils/edgectl_gpu_proof.py")
 GPU = "nvidia.com/gpu"
 OURS = "edgectl-verify-orin1"
 
@@ -36,8 +36,8 @@ def judged(*own: dict[str, Any], others: int = 0, allocatable: int = 2, well: tu
     node = {"metadata": {"name": "orin1"}, "status": {"allocatable": {GPU: str(allocatable)}}}
     on_node = [one for one in own if "nodeName" in one["spec"]]
     on_node += [pod(f"ollama-{number}", "ollama") for number in range(others)]
-    scene = slots.Scene(node, on_node, list(own), {name: {"ok": True} for name in well})
-    verdict: dict[str, Any] = slots.judge(scene, GPU, OURS)
+    scene = proof.Scene(node, on_node, list(own), {name: {"ok": True} for name in well})
+    verdict: dict[str, Any] = proof.judge(scene, GPU, OURS)
     return verdict
 
 
@@ -58,12 +58,12 @@ WAITS = pod("check-2", placed=False, message=f"0/3 nodes are available: 1 Insuff
     ],
 )
 def test_a_pod_takes_what_the_scheduler_counts(spec: dict[str, Any], taken: int) -> None:
-    assert slots.takes({"spec": spec}, GPU) == taken
+    assert proof.takes({"spec": spec}, GPU) == taken
 
 
 def test_pods_that_have_ended_hold_nothing() -> None:
     on_node = [pod("a", "ollama"), pod("b", "jobs", phase="Succeeded"), pod("c", "jobs", phase="Failed"), pod("d")]
-    assert slots.holders(on_node, GPU, OURS) == {"ollama/a": 1}
+    assert proof.holders(on_node, GPU, OURS) == {"ollama/a": 1}
 
 
 def test_all_slots_used_and_one_pod_waiting_is_the_proof() -> None:
@@ -128,12 +128,12 @@ def test_the_same_trouble_of_many_pods_is_told_once() -> None:
     ],
 )
 def test_the_answer_is_found_among_what_a_pod_prints(log: str, found: dict[str, Any] | None) -> None:
-    assert slots.answer_in(log) == found
+    assert proof.answer_in(log) == found
 
 
 def test_namespaces_of_two_nodes_are_never_the_same_and_always_names() -> None:
     names = ["orin1", "orin1.lan", "orin1-lan", "a" * 60, "a" * 61, "b." * 60 + "c"]
-    made = [slots.names("edgectl-verify", name) for name in names]
+    made = [proof.names("edgectl-verify", name) for name in names]
     assert made[0] == "edgectl-verify-orin1"
     assert len(set(made)) == len(names)
     assert all(len(name) <= 63 and "." not in name for name in made)
