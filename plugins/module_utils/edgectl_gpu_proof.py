@@ -8,6 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 
+from ansible.module_utils.edgectl_gpu_pods import ENDED
+from ansible.module_utils.edgectl_gpu_pods import holders as holders_of
+
 NVIDIA_PRODUCT = "nvidia.com/gpu.product"
 HOSTNAME = "kubernetes.io/hostname"
 CONTAINER = "check"
@@ -125,41 +128,15 @@ def ready(node):
     return any(c["type"] == "Ready" and c["status"] == "True" for c in node["status"].get("conditions", []))
 
 
-def takes(pod, resource):
-    """How many slots a pod takes, as the scheduler counts.
-
-    The greater of what its containers take together, with the init containers that stay (sidecars), and what each
-    other init container takes beside the sidecars that were started before it.
-    """
-
-    def of(container):
-        resources = container.get("resources", {})
-        return int(
-            (resources.get("requests") or {}).get(resource) or (resources.get("limits") or {}).get(resource) or 0
-        )
-
-    staying, most = 0, 0
-    for container in pod["spec"].get("initContainers") or []:
-        if container.get("restartPolicy") == "Always":
-            staying += of(container)
-            most = max(most, staying)
-        else:
-            most = max(most, staying + of(container))
-    return max(most, staying + sum(of(container) for container in pod["spec"]["containers"]))
-
-
 def ended(pod):
     """Whether it holds nothing any more."""
-    return pod["status"].get("phase") in ("Succeeded", "Failed")
+    return pod["status"].get("phase") in ENDED
 
 
-def holders(on_node, resource, namespace):
+def holders(on_node, node, resource, namespace):
     """Other people's pods that hold slots: namespace/name -> slots."""
-    return {
-        "{namespace}/{name}".format(**pod["metadata"]): takes(pod, resource)
-        for pod in on_node
-        if pod["metadata"]["namespace"] != namespace and not ended(pod) and takes(pod, resource)
-    }
+    others = (pod for pod in on_node if pod["metadata"]["namespace"] != namespace)
+    return holders_of(others, node, resource)
 
 
 def kept_back(pod):
@@ -265,7 +242,7 @@ def judge(scene, resource, namespace):
     `problems`; and `proved`, whether every slot of the room was used and one pod more had to wait. Others may come and
     go meanwhile: what counts is what is so now.
     """
-    held = holders(scene.on_node, resource, namespace)
+    held = holders(scene.on_node, scene.node["metadata"]["name"], resource, namespace)
     room = max(0, offered(scene.node, resource) - sum(held.values()))
     placed = [p for p in scene.on_node if p["metadata"]["namespace"] == namespace and not ended(p)]
     unplaced = [p for p in scene.own if not p["spec"].get("nodeName") and not ended(p)]
@@ -370,6 +347,12 @@ def short_of(node, expected, resource):
         "what": "{} offers {} of {} where {} should be".format(name, allocatable, resource, wanted),
         "evidence": evidence,
     }
+
+
+def device_plugins(on_node):
+    """The state of NVIDIA's device plugin on a node, a line a pod."""
+    pods = [pod for pod in on_node if "device-plugin" in pod["metadata"]["name"]]
+    return [describe(pod) for pod in pods] or ["no pod of a device plugin is on the node"]
 
 
 def fix(kind, node, options):

@@ -164,7 +164,7 @@ class Verification:
         if node is None:
             return
         on_node = self._on_node()
-        held = proof.holders(on_node, self.resource, self.namespace)
+        held = proof.holders(on_node, self.name, self.resource, self.namespace)
         free = max(0, self.result["allocatable"] - sum(held.values()))
         self.result.update(free=free, in_use_by=held)
         if free == 0:
@@ -190,6 +190,7 @@ class Verification:
             if short is None:
                 return node
             if time.monotonic() >= deadline:
+                short["evidence"] = "\n".join([short["evidence"], *proof.device_plugins(self._on_node())])
                 self._problem(short)
                 return None
             time.sleep(POLL)

@@ -176,8 +176,19 @@ def test_a_node_that_offers_another_number_is_a_failure_before_any_pod(
     what = f"orin1 offers {allocatable} of nvidia.com/gpu where 2 should be"
     assert answer["failed"]
     assert answer["msg"] == f"the GPU of orin1 is not proved: {what}"
-    assert [(one["what"], one["evidence"]) for one in answer["problems"]] == [(what, evidence)]
+    (problem,) = answer["problems"]
+    assert problem["what"] == what
+    assert problem["evidence"] == f"{evidence}\nno pod of a device plugin is on the node"
     assert cluster.clean
+
+
+def test_a_device_plugin_that_does_not_run_is_shown(cluster: Cluster, verify: Verify) -> None:
+    crashed = workload("nvidia-device-plugin-jetson-x7k2p", 0)
+    waiting = {"reason": "CrashLoopBackOff", "message": "back-off 40s restarting failed container"}
+    crashed["status"] = {"phase": "Running", "containerStatuses": [{"state": {"waiting": waiting}}]}
+    cluster.put(node=node(0), others=[crashed])
+    shown = verify()["problems"][0]["evidence"].splitlines()[-1]
+    assert shown == f"nvidia-device-plugin-jetson-x7k2p: Running: CrashLoopBackOff: {waiting['message']}"
 
 
 def test_where_nobody_can_know_the_number_any_will_do_but_none(cluster: Cluster, verify: Verify) -> None:
