@@ -25,6 +25,7 @@ from edgectl.commands import (
     reset,
     schema,
     validate,
+    verify,
 )
 from edgectl.errors import EdgectlError
 from edgectl.exitcodes import ExitCode
@@ -70,6 +71,7 @@ app.command(name="init")(init.init)
 app.command(name="validate")(validate.validate)
 app.command(name="bootstrap")(bootstrap.bootstrap)
 app.command(name="plan")(plan.plan)
+app.add_typer(verify.app, name="verify")
 app.command(name="probe")(probe.probe)
 app.command(name="compat")(compat.compat)
 app.command(name="kubectl", context_settings=kubectl.CONTEXT_SETTINGS)(kubectl.kubectl)
@@ -87,6 +89,7 @@ for _command in (
     *lab.app.registered_commands,
     *peer.app.registered_commands,
     *config.app.registered_commands,
+    *verify.app.registered_commands,
 ):
     _command.short_help = ((_command.callback and _command.callback.__doc__) or "").strip().partition("\n")[0]
 

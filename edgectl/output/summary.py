@@ -277,7 +277,7 @@ def _how_to_go_on(outcome: Outcome, *, preflight_only: bool) -> Iterator[str]:
 
 def command(outcome: Outcome, limit: str = "") -> str:
     """The command line that repeats this verb, or makes up for it."""
-    words = ["edgectl", outcome.repeat or outcome.verb, str(outcome.session.inventory.path)]
+    words = ["edgectl", *(outcome.repeat or outcome.verb).split(), str(outcome.session.inventory.path)]
     everybody = len(outcome.session.selected) == len(outcome.session.inventory.hosts)
     if limit or not everybody:
         words += ["--limit", limit or ",".join(outcome.session.selected)]
