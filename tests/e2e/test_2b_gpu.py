@@ -21,7 +21,7 @@ IMAGE = "docker.io/library/python:3.13-slim-trixie"
 LOOK = "; ".join(
     (
         "test -c /dev/nvhost-gpu && echo device",
-        "python3 -c 'import ctypes; ctypes.CDLL(\"libcuda.so.1\"); print(\"library\")'",
+        'python3 -c \'import ctypes; ctypes.CDLL("libcuda.so.1"); print("library")\'',
         "echo ids=$NVIDIA_VISIBLE_DEVICES",
         "exec sleep 3600",
     )
