@@ -71,13 +71,6 @@ def test_a_gpu_that_is_not_proved_is_told_too_and_fails_the_run(
     assert gpu["problems"][0]["what"].endswith("its image can't be had")
 
 
-def test_every_play_sees_the_shared_options_and_gathers_nothing() -> None:
-    for play in PLAYS:
-        assert play["roles"] == [{"role": "cluster"}], play["name"]
-        assert play["gather_facts"] is False, play["name"]
-        assert play["become"] is True, play["name"]
-
-
 def test_the_program_that_runs_is_that_of_the_role(inventory: Path, variables: dict[str, Any], tmp_path: Path) -> None:
     cluster = Cluster(tmp_path)
     cluster.put(fate="no image")
