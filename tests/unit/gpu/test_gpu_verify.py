@@ -78,7 +78,7 @@ def verify(
     def run(*, check: bool = False, offer_seconds: int = 0, **options: object) -> dict[str, Any]:
         monkeypatch.setattr(module, "OFFER_SECONDS", offer_seconds)
         arguments = {
-            "kubectl": [sys.executable, str(cluster.program)],
+            "kubectl": [sys.executable, "-IS", str(cluster.program)],
             "node": "orin1",
             "platform": "jetson",
             "expected": 2,
