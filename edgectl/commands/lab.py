@@ -124,7 +124,7 @@ def recordings() -> None:
 
 @app.command()
 def build() -> None:
-    """Fetch or build Kubernetes' programs and images and the node image; print where the artifacts are."""
+    """Fetch or build Kubernetes, NVIDIA's packages and images, and the node image; print where the artifacts are."""
     from edgectl.commands.lab_progress import PhaseLines
     from edgectl.lab import artifacts, image
     from edgectl.lab import setup as lab_setup

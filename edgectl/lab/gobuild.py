@@ -1,8 +1,9 @@
-"""Builds Kubernetes' programs from the Go modules that lab/kubernetes pins."""
+"""Builds programs from Go modules: those that the lab pins in a go.mod of its own, and those that pin themselves."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from edgectl.lab.machine import run
@@ -54,13 +55,37 @@ def build_kubernetes(go: Path, source: Path, into: Path, log: Path) -> None:
         )
 
 
-def build_coredns(go: Path, version: str, into: Path, log: Path) -> None:
-    """Build CoreDNS, which is a module of its own with its own pins."""
+def build_module(go: Path, source: Path, program: Path, log: Path) -> None:
+    """Build the program of a module, static."""
     with log.open("a") as output:
         run(
-            [go, "install", "-trimpath", "-ldflags", "-s -w", f"github.com/coredns/coredns@{version}"],
+            [go, "build", "-trimpath", "-ldflags", "-s -w", "-o", program, "."],
+            cwd=source,
+            env=_environment("-mod=readonly -buildvcs=false"),
+            output=output,
+        )
+
+
+def install(
+    go: Path,
+    packages: Sequence[str],
+    version: str,
+    into: Path,
+    log: Path,
+    *,
+    linker: str = "",
+    tags: str = "",
+    cgo: bool = False,
+) -> None:
+    """Build programs of another module, which has its own pins. linker: flags besides those that strip symbols."""
+    with log.open("a") as output:
+        run(
+            [
+                *(go, "install", "-trimpath", f"-tags={tags}", "-ldflags", f"-s -w {linker}".strip()),
+                *(f"{package}@{version}" for package in packages),
+            ],
             cwd=into,
-            env={**_environment("-buildvcs=false"), "GOBIN": str(into)},
+            env={**_environment("-buildvcs=false"), "CGO_ENABLED": "1" if cgo else "0", "GOBIN": str(into)},
             output=output,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import jinja2
 import yaml
@@ -22,12 +23,20 @@ _HEADER = (
 def hosts(nodes: list[Node]) -> str:
     """hosts.yml: the groups and where each host is."""
 
-    def members(role: str) -> dict[str, dict[str, str]]:
-        return {node.name: {"ansible_host": node.address} for node in nodes if node.role == role}
+    def members(role: str) -> dict[str, dict[str, Any]]:
+        return {node.name: _variables(node) for node in nodes if node.role == role}
 
     groups = {"control_plane": {"hosts": members("control_plane")}, "workers": {"hosts": members("worker")}}
     tree = {"all": {"children": {"cluster": {"children": groups}}}}
     return _HEADER + "---\n" + yaml.safe_dump(tree, sort_keys=False)
+
+
+def _variables(node: Node) -> dict[str, Any]:
+    """A host's own options: where it is and, on the usual Jetson, how its pretended GPU is shared."""
+    own: dict[str, Any] = {"ansible_host": node.address}
+    if node.platform == "jetson" and not node.recording:
+        own["device_plugin_sharing"] = {"mode": "time-slicing", "replicas": 4}
+    return own
 
 
 def group_vars(lab: Lab, traits: Traits, artifacts: Path | None) -> str:

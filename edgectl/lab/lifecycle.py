@@ -8,7 +8,7 @@ from ipaddress import IPv4Network
 from pathlib import Path
 
 from edgectl.errors import EdgectlError, UsageError
-from edgectl.lab import footprint, image, inventory, machine, network, nodes, podman, record, seed, setup
+from edgectl.lab import footprint, image, inventory, machine, network, nodes, nvidia, podman, record, seed, setup
 from edgectl.lab.paths import RUNTIME, SYSTEM, cache_dir, state_dir
 from edgectl.lab.progress import Progress
 from edgectl.lab.record import Lab, Node
@@ -42,12 +42,13 @@ def up(
     inventory.check_directory(place, name)
     _check_inotify(len(specs) - len([state for state in nodes.states(lab).values() if state == "running"]))
     reference = image.build(progress)
+    repository = _repository(lab, specs, progress)
     lab.image = lab.image or reference
     addresses = network.node_addresses(IPv4Network(lab.subnet), [spec.name for spec in specs])
     lab.nodes = [Node(spec.name, spec.role, spec.platform, str(addresses[spec.name]), spec.recording) for spec in specs]
     lab.save()
     with progress.phase("nodes"):
-        _boot(lab, progress)
+        _boot(lab, repository, progress)
     keys = {node.address: nodes.host_keys(lab, node.name) for node in lab.nodes}
     inventory.write(place, inventory.files(lab, machine.traits(), artifacts, keys))
     return lab
@@ -87,7 +88,15 @@ def _check_inotify(starting: int) -> None:
         )
 
 
-def _boot(lab: Lab, progress: Progress) -> None:
+def _repository(lab: Lab, specs: list[NodeSpec], progress: Progress) -> Path | None:
+    """The repository of NVIDIA's packages, made where a new node is to have it."""
+    standing = nodes.states(lab)
+    if any(spec.name not in standing and seed.needs_repository(spec) for spec in specs):
+        return nvidia.repositories(nvidia.part().build(progress))
+    return None
+
+
+def _boot(lab: Lab, repository: Path | None, progress: Progress) -> None:
     footprint.note()
     make_key(lab)
     nodes.create_network(lab)
@@ -95,7 +104,7 @@ def _boot(lab: Lab, progress: Progress) -> None:
     for node in lab.nodes:
         if node.name not in before:
             seed.write_seed(lab, node)
-            nodes.create(lab, node)
+            nodes.create(lab, node, repository if seed.needs_repository(node.spec) else None)
     waiting = [node.name for node in lab.nodes if before.get(node.name) != "running"]
     if waiting:
         nodes.start(lab, waiting)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import resource
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ from typing import IO
 from edgectl.errors import EdgectlError
 
 CAP_SYS_RESOURCE = 24
+_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 # Commands the lab calls, and the package that brings each on Debian and Ubuntu.
 NEEDED_COMMANDS = {
@@ -24,10 +26,12 @@ NEEDED_COMMANDS = {
     "iptables": "iptables",
     "ssh": "openssh-client",
     "ssh-keygen": "openssh-client",
+    "gcc": "gcc",
 }
 # Found outside PATH.
 NEEDED_FILES = {
     "netavark": ("/usr/lib/podman/netavark", "/usr/libexec/podman/netavark"),
+    "libc6-dev": ("/usr/include/stdio.h",),
     "debian-archive-keyring": ("/usr/share/keyrings/debian-archive-keyring.gpg",),
 }
 
@@ -105,6 +109,14 @@ def missing_packages() -> list[str]:
 def _which(command: str) -> str | None:
     # A user's PATH often lacks the directories of root's commands.
     return shutil.which(command, path=os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/sbin:/sbin")
+
+
+def architecture() -> str:
+    """Go's and Debian's name of this machine's architecture, which is the nodes' too."""
+    try:
+        return _ARCHITECTURES[platform.machine()]
+    except KeyError:
+        raise EdgectlError(f"there is no lab for {platform.machine()}", "known are x86_64 and aarch64") from None
 
 
 def traits() -> Traits:

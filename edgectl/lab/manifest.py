@@ -27,7 +27,24 @@ class Artifact:
 
 def write(directory: Path, artifacts: Sequence[Artifact]) -> None:
     """Measure the files and write the manifest, last: a directory that has one is complete."""
-    document = {"schema_version": SCHEMA_VERSION, "files": [_entry(directory, artifact) for artifact in artifacts]}
+    _write(directory, [_entry(directory, artifact) for artifact in artifacts])
+
+
+def join(directory: Path, parts: Sequence[Path]) -> None:
+    """Make a directory with all files that the parts' manifests name: hard links, so they take no more disk."""
+    entries: list[dict[str, Any]] = []
+    for part in parts:
+        for entry in json.loads((part / NAME).read_text())["files"]:
+            path = directory / entry["path"]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.unlink(missing_ok=True)
+            path.hardlink_to(part / entry["path"])
+            entries.append(entry)
+    _write(directory, entries)
+
+
+def _write(directory: Path, entries: list[dict[str, Any]]) -> None:
+    document = {"schema_version": SCHEMA_VERSION, "files": entries}
     temporary = directory / (NAME + ".new")
     temporary.write_text(json.dumps(document, indent=2) + "\n")
     temporary.replace(directory / NAME)

@@ -6,11 +6,13 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import IPv4Network
+from pathlib import Path
 
 from edgectl import content
 from edgectl.errors import EdgectlError
 from edgectl.lab.machine import write_as_root
 from edgectl.lab.network import bridge_name, mac_address
+from edgectl.lab.nvidia import MOUNT
 from edgectl.lab.paths import SYSTEM
 from edgectl.lab.podman import CGROUP_PARENT, LABEL, containers, networks, podman, volumes
 from edgectl.lab.record import Lab, Node
@@ -45,8 +47,10 @@ def _rename_bridge(lab: Lab) -> None:
     write_as_root(path, "\n".join(lines) + "\n")
 
 
-def create_arguments(lab: Lab, node: Node) -> list[str]:
+def create_arguments(lab: Lab, node: Node, repository: Path | None = None) -> list[str]:
     """podman's arguments for a container that boots systemd like a machine.
+
+    repository: the packages that the node finds where its list of apt sources says.
 
     `--systemd=false`: on cgroup v1 podman's own systemd mode lets a hierarchy out of the cgroup namespace, and kubelet
     then looks for its cgroups at the machine's paths. `--no-hosts`: /etc/hosts belongs to the node, over reboots too.
@@ -54,6 +58,8 @@ def create_arguments(lab: Lab, node: Node) -> list[str]:
     `--restart=on-failure`: a reboot from inside ends a container with an exit code that is not 0.
     """
     mounts = [f"--volume={volume}:{path}" for volume, path in lab.volumes(node.name).items()]
+    if repository:
+        mounts.append(f"--volume={repository}:{MOUNT}:ro")
     return [
         "create",
         f"--name={lab.container(node.name)}",
@@ -83,11 +89,11 @@ def create_arguments(lab: Lab, node: Node) -> list[str]:
     ]
 
 
-def create(lab: Lab, node: Node) -> None:
-    """Make a node's volumes and container; it does not run yet."""
+def create(lab: Lab, node: Node, repository: Path | None = None) -> None:
+    """Make a node's volumes and container; it does not run yet. repository: as for `create_arguments`."""
     for volume in lab.volumes(node.name):
         podman("volume", "create", f"--label={LABEL}={lab.name}", volume)
-    podman(*create_arguments(lab, node))
+    podman(*create_arguments(lab, node, repository))
 
 
 def states(lab: Lab) -> dict[str, str]:

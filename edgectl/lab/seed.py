@@ -1,7 +1,8 @@
 """What a node finds at its first boot: the key that may log in, what it is, and what makes it a recorded host.
 
-The node's `first-boot` script copies `files/` onto its root directory and builds `packages/` into entries of dpkg's
-database. The probe reads files below /etc/edgectl-lab.d/root in place of those of the machine's own kernel.
+The node's `first-boot` script copies `files/` onto its root directory, builds `packages/` into entries of dpkg's
+database and installs what `install` lists from the repository that the node mounts. The probe reads files below
+/etc/edgectl-lab.d/root in place of those of the machine's own kernel.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import re
 import shutil
 from pathlib import Path
 
+from edgectl.lab import nvidia
 from edgectl.lab.record import Lab, Node
+from edgectl.lab.spec import NodeSpec
 from edgectl.recording import catalogue
 from edgectl.recording.model import Recording, lay_out_files
 
@@ -36,7 +39,8 @@ LAID_OVER = (
 )
 # Others than the probe look for this one: NVIDIA's container toolkit does.
 REAL = ("/etc/nv_tegra_release",)
-# Packages of which a node gets an empty one; others would keep roles from installing the real ones.
+# Packages of which a node gets the lab's own or, where there is none, an empty one; others would keep roles from
+# installing the real ones.
 PRETENDED_PACKAGES = re.compile(r"^installed (nvidia-l4t-\S+) (\S+)$", re.MULTILINE)
 
 
@@ -48,12 +52,30 @@ def write_seed(lab: Lab, node: Node) -> Path:
     (files / "etc").mkdir(parents=True)
     (seed / "authorized_keys").write_text(lab.private_key.with_suffix(".pub").read_text())
     simulated: list[str] = []
-    wanted = node.recording or (JETSON if node.platform == "jetson" else "")
-    if wanted:
-        simulated = _add_recording(seed, catalogue.load(wanted))
+    recording = _recording(node.spec)
+    if recording:
+        simulated = _add_recording(seed, recording)
     mark = {"lab": lab.name, "node": node.name, "platform": node.platform, "simulated": simulated}
     (files / "etc" / "edgectl-lab").write_text(json.dumps(mark) + "\n")
     return seed
+
+
+def _recording(node: NodeSpec) -> Recording | None:
+    wanted = node.recording or (JETSON if node.platform == "jetson" else "")
+    return catalogue.load(wanted) if wanted else None
+
+
+def needs_repository(node: NodeSpec) -> bool:
+    """Whether the lab has packages for the release of JetPack that a node pretends to run."""
+    recording = _recording(node)
+    return recording is not None and bool(_packages(recording)[0])
+
+
+def _packages(recording: Recording) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Names and versions of a recorded host's packages: those that the lab builds, and those that it only pretends."""
+    recorded = PRETENDED_PACKAGES.findall(recording.commands.get("dpkg", ""))
+    built = {(wanted.package.name, wanted.package.version) for wanted in nvidia.packages()}
+    return [entry for entry in recorded if entry in built], [entry for entry in recorded if entry not in built]
 
 
 def _add_recording(seed: Path, recording: Recording) -> list[str]:
@@ -65,14 +87,21 @@ def _add_recording(seed: Path, recording: Recording) -> list[str]:
     }
     lay_out_files(laid_over, seed / "files" / OVERLAY)
     lay_out_files({path: recording.files[path] for path in REAL if path in recording.files}, seed / "files")
-    packages = PRETENDED_PACKAGES.findall(recording.commands.get("dpkg", ""))
-    for name, version in packages:
+    built, pretended = _packages(recording)
+    if built:
+        (seed / "install").write_text("".join(f"{name}={version}\n" for name, version in built))
+        lay_out_files({nvidia.SOURCES_LIST: nvidia.sources_list()}, seed / "files")
+    for name, version in pretended:
         control = seed / "packages" / name / "DEBIAN" / "control"
         control.parent.mkdir(parents=True)
         control.parent.chmod(0o755)
         control.write_text(package_control(name, version))
     return sorted(
-        {*shown.values(), *(["nvidia-l4t-packages"] if packages else []), *(["gpu"] if recording.is_jetson else [])}
+        {
+            *shown.values(),
+            *(["nvidia-l4t-packages"] if built or pretended else []),
+            *(["gpu"] if recording.is_jetson else []),
+        }
     )
 
 

@@ -10,7 +10,7 @@ import zipfile
 import pytest
 
 from edgectl.errors import EdgectlError
-from edgectl.lab import artifacts, gobuild, imagearchive, manifest, toolchain
+from edgectl.lab import gobuild, imagearchive, kubernetes, manifest, toolchain
 from edgectl.lab.imagearchive import Image, Layer
 from edgectl.lab.manifest import Artifact
 
@@ -110,23 +110,23 @@ def test_a_base_archives_devices_are_left_out_and_its_files_kept(tmp_path):
 
 
 def test_every_image_that_kubeadm_asks_for_is_made_once(tmp_path):
-    made = artifacts.images(tmp_path, tmp_path / "tools.tar", NAMES)
+    made = kubernetes.images(tmp_path, tmp_path / "tools.tar", NAMES)
     assert sorted(name for image in made for name in image.names) == sorted(NAMES)
 
 
 def test_another_etcd_than_the_pinned_one_is_not_passed_off_under_kubeadms_name(tmp_path):
     names = [name.replace("etcd:3.6.6-0", "etcd:3.7.0-0") for name in NAMES]
     with pytest.raises(EdgectlError, match=r"etcd 3\.7\.0"):
-        artifacts.images(tmp_path, tmp_path / "tools.tar", names)
+        kubernetes.images(tmp_path, tmp_path / "tools.tar", names)
 
 
 def test_the_release_comes_from_the_go_module():
-    assert gobuild.kubernetes_version(artifacts.source()).startswith("v1.")
+    assert gobuild.kubernetes_version(kubernetes.source()).startswith("v1.")
 
 
 def test_all_staging_modules_are_pinned_to_the_release_that_is_built():
-    version = gobuild.kubernetes_version(artifacts.source()).replace("v1.", "v0.", 1)
-    replaced = [line.split() for line in (artifacts.source() / "go.mod").read_text().splitlines() if "=>" in line]
+    version = gobuild.kubernetes_version(kubernetes.source()).replace("v1.", "v0.", 1)
+    replaced = [line.split() for line in (kubernetes.source() / "go.mod").read_text().splitlines() if "=>" in line]
     assert replaced
     assert {words[-1] for words in replaced} == {version}
 

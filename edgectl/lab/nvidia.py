@@ -1,0 +1,205 @@
+"""NVIDIA's software for a simulated Jetson: the packages that it installs, in a repository, and the cluster's images.
+
+NVIDIA's container toolkit is the real one; lab/nvidia says what is simulated.
+"""
+
+from __future__ import annotations
+
+import functools
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from edgectl import content
+from edgectl.lab import aptrepository, debian, gobuild, imagearchive, toolchain
+from edgectl.lab.aptrepository import Package
+from edgectl.lab.imagearchive import Image, Layer
+from edgectl.lab.machine import architecture, run
+from edgectl.lab.manifest import Artifact
+from edgectl.lab.parts import Part, build_log
+from edgectl.lab.progress import Progress
+
+# Raise it when this module makes something else from the same sources.
+_FORM = 1
+# Where a node has the repositories; the list of sources that a Jetson comes with names them.
+MOUNT = "/opt/edgectl-lab/jetson"
+SOURCES_LIST = "/etc/apt/sources.list.d/nvidia-l4t-apt-source.list"
+_TOOLKIT = "github.com/NVIDIA/nvidia-container-toolkit"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A package that the repository is to have. toolkit: the release its programs are of."""
+
+    package: Package
+    repository: str
+    toolkit: str = ""
+    programs: tuple[str, ...] = ()
+    library: str = ""
+    links: dict[str, str] = field(default_factory=dict)
+
+
+def source() -> Path:
+    """The recipes, and what of the packages is not built."""
+    return content.root() / "lab" / "nvidia"
+
+
+def part() -> Part:
+    """What of the artifact directory is made here; the repositories lie beside it."""
+    return Part("nvidia", source(), _FORM, _fill)
+
+
+def repositories(built: Path) -> Path:
+    """The directory of a built part that nodes mount."""
+    return built / "jetson"
+
+
+@functools.cache
+def _recipe(name: str) -> dict[str, Any]:
+    data: dict[str, Any] = yaml.safe_load((source() / name).read_text())
+    return data
+
+
+def _repositories() -> dict[str, dict[str, Any]]:
+    """The recipes of the repositories by their place."""
+    found: dict[str, dict[str, Any]] = _recipe("packages.yml")["repositories"]
+    return {place.replace("{arch}", architecture()): recipe for place, recipe in found.items()}
+
+
+def packages() -> list[Wanted]:
+    """All packages of the repositories."""
+    toolkit = _recipe("packages.yml")["toolkit"]
+    wanted = []
+    for repository, recipe in _repositories().items():
+        for release in map(str, recipe.get("toolkits", ())):
+            wanted += [_wanted(repository, {**entry, "version": f"{release}-1"}, release) for entry in toolkit]
+        wanted += [_wanted(repository, entry) for entry in recipe.get("packages", ())]
+    return wanted
+
+
+def _wanted(repository: str, entry: dict[str, Any], toolkit: str = "") -> Wanted:
+    version = str(entry["version"])
+    package = Package(
+        entry["name"],
+        version,
+        architecture(),
+        entry["description"],
+        entry.get("depends", "").replace("{version}", version),
+    )
+    programs = tuple(entry.get("programs", ()))
+    return Wanted(package, repository, toolkit, programs, entry.get("library", ""), entry.get("links", {}))
+
+
+def sources_list() -> str:
+    """The list of sources that a Jetson comes with, for the lab's own place."""
+    return "".join(
+        f"deb [trusted=yes] file:{MOUNT}/{place} {recipe['distribution']} main\n"
+        for place, recipe in _repositories().items()
+        if "distribution" in recipe
+    )
+
+
+def image_name(which: str) -> str:
+    """The name of one of the images: `device_plugin` or `gpu_check`."""
+    return str(_recipe("images.yml")[which]["image"])
+
+
+def _fill(wanted: Path, progress: Progress) -> list[Artifact]:
+    work = wanted / "work"
+    for rest in (work, repositories(wanted)):
+        shutil.rmtree(rest, ignore_errors=True)
+    work.mkdir()
+    log = build_log()
+    go = toolchain.find_or_fetch(architecture(), progress)
+    for toolkit in sorted({wanted.toolkit for wanted in packages()} - {""}):
+        with progress.phase(f"build NVIDIA's container toolkit {toolkit}"):
+            _build_toolkit(go, toolkit, work, log)
+    with progress.phase("build the packages of a Jetson"):
+        _build_library(work / "libcuda.so", log)
+        _write_repositories(repositories(wanted), work)
+    with progress.phase("build the stand-in for NVIDIA's device plugin"):
+        gobuild.build_module(go, source() / "deviceplugin", work / "nvidia-device-plugin", log)
+    with progress.phase("pack the images for GPUs"):
+        artifacts = [_device_plugin(wanted, work), _gpu_check(wanted, work, log)]
+    shutil.rmtree(work)
+    return artifacts
+
+
+def _build_toolkit(go: Path, version: str, work: Path, log: Path) -> None:
+    into = work / version
+    into.mkdir(exist_ok=True)
+    programs = sorted({program for wanted in packages() if wanted.toolkit == version for program in wanted.programs})
+    gobuild.install(
+        go,
+        [f"{_TOOLKIT}/cmd/{program}" for program in programs],
+        f"v{version}",
+        into,
+        log,
+        # NVML is bound when it is first called, and it is not here.
+        linker=f"-extldflags=-Wl,-z,lazy -X {_TOOLKIT}/internal/info.version={version}",
+        tags="netgo,osusergo",
+        cgo=True,
+    )
+
+
+def _build_library(library: Path, log: Path) -> None:
+    flags = ["-shared", "-nostdlib", "-fPIC", "-Os", "-s", "-Wl,-soname,libcuda.so.1"]
+    with log.open("a") as output:
+        run(["gcc", *flags, "-o", library, source() / "libcuda.c"], output=output)
+
+
+def _write_repositories(place: Path, work: Path) -> None:
+    for repository, recipe in _repositories().items():
+        built = {}
+        for wanted in packages():
+            if wanted.repository == repository:
+                archive = place / repository / "pool" / wanted.package.name / wanted.package.filename
+                archive.parent.mkdir(parents=True, exist_ok=True)
+                archive.hardlink_to(_build_package(wanted, work))
+                built[archive] = wanted.package
+        aptrepository.write_index(place / repository, recipe.get("distribution", ""), architecture(), built)
+    for path in (place, *place.rglob("*")):
+        # apt on a node reads as a user of its own.
+        path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def _build_package(wanted: Wanted, work: Path) -> Path:
+    archive = work / "packages" / wanted.package.filename
+    if archive.exists():
+        return archive
+    tree = source() / "packages" / wanted.package.name
+    files = {f"/usr/bin/{program}": work / wanted.toolkit / program for program in wanted.programs}
+    if wanted.library:
+        files[wanted.library] = work / "libcuda.so"
+    place = work / "package"
+    aptrepository.lay_out(place, [tree] if tree.is_dir() else [], files, wanted.links)
+    return aptrepository.build(wanted.package, place, archive.parent)
+
+
+def _device_plugin(wanted: Path, work: Path) -> Artifact:
+    recipe = _recipe("images.yml")["device_plugin"]
+    name = image_name("device_plugin")
+    layer = Layer(files={recipe["entrypoint"]: work / "nvidia-device-plugin"})
+    image = Image((name,), (layer,), entrypoint=(recipe["entrypoint"],))
+    return _archive(wanted, "nvidia-device-plugin", image)
+
+
+def _gpu_check(wanted: Path, work: Path, log: Path) -> Artifact:
+    recipe = _recipe("images.yml")["gpu_check"]
+    root = work / "python.tar"
+    # As in the image that it stands for: without a cache, NVIDIA's toolkit cannot add its libraries to it.
+    options = ['--extract-hook=ldconfig -r "$1"']
+    debian.mmdebstrap(debian.source("bookworm"), "extract", recipe["packages"], root, log, options)
+    return _archive(wanted, "gpu-check", Image((image_name("gpu_check"),), (Layer(base=root),)))
+
+
+def _archive(wanted: Path, name: str, image: Image) -> Artifact:
+    version = image.names[0].rpartition(":")[2]
+    relative = f"nvidia/{name}/{version}/linux-{architecture()}/images.tar"
+    path = wanted / relative
+    path.parent.mkdir(parents=True, exist_ok=True)
+    imagearchive.write(path, [image], architecture())
+    return Artifact(relative, "images", name, version, architecture(), image.names)

@@ -1,0 +1,70 @@
+"""Parts of the artifact directory, each made from one directory of sources.
+
+A part lies in the user's cache under a name that changes with what it is made from, so that a change of one part does
+not make the others again. All labs share it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgectl.lab import manifest
+from edgectl.lab.machine import architecture
+from edgectl.lab.manifest import Artifact
+from edgectl.lab.paths import cache_dir
+from edgectl.lab.progress import Progress
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part. form: raise it when the same sources are made into something else. fill: makes the files."""
+
+    name: str
+    source: Path
+    form: int
+    fill: Callable[[Path, Progress], list[Artifact]]
+
+    @property
+    def directory(self) -> Path:
+        """Where the part of these sources is, made or not."""
+        digest = hashlib.sha256(f"{self.form} {architecture()}".encode())
+        for path in sorted(self.source.rglob("*")):
+            if path.is_file() and not path.name.endswith("_test.go"):
+                digest.update(f"{path.relative_to(self.source)}\0".encode() + path.read_bytes() + b"\0")
+        return cache_dir() / f"{self.name}-{digest.hexdigest()[:16]}"
+
+    def build(self, progress: Progress) -> Path:
+        """Make the part unless it is complete; its directory."""
+        wanted = self.directory
+        if not manifest.complete(wanted):
+            with one_at_a_time(progress):
+                if not manifest.complete(wanted):
+                    wanted.mkdir(parents=True, exist_ok=True)
+                    build_log().write_text("")
+                    artifacts = self.fill(wanted, progress)
+                    with progress.phase("manifest"):
+                        manifest.write(wanted, artifacts)
+        return wanted
+
+
+def build_log() -> Path:
+    """Where the programs that build a part write what they say."""
+    return cache_dir() / "build.log"
+
+
+@contextmanager
+def one_at_a_time(progress: Progress) -> Iterator[None]:
+    """Keep other runs of edgectl from building at the same time."""
+    cache_dir().mkdir(parents=True, exist_ok=True)
+    with (cache_dir() / "artifacts.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress.line("another edgectl builds the artifacts; waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

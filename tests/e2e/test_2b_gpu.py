@@ -1,0 +1,175 @@
+"""The simulated Jetson's GPU, from the package to the pod: offered, shared, used, proved, and there after a reboot.
+
+What is real and what is not: docs/lab.md. The runtime is NVIDIA's, the device plugin a stand-in, the GPU pretended.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from edgectl.exitcodes import ExitCode
+from tests.e2e.cluster import Cluster, edgectl, wait_for
+
+NODE = "orin1"
+GPU = "nvidia.com/gpu"
+IMAGE = "docker.io/library/python:3.13-slim-trixie"
+LOOK = "; ".join(
+    (
+        "test -c /dev/nvhost-gpu && echo device",
+        'python3 -c \'import ctypes; ctypes.CDLL("libcuda.so.1"); print("library")\'',
+        "echo ids=$NVIDIA_VISIBLE_DEVICES",
+        "exec sleep 3600",
+    )
+)
+
+
+def offered(cluster: Cluster) -> str | None:
+    value: str | None = cluster.get("node", NODE)["status"]["allocatable"].get(GPU)
+    return value
+
+
+def set_sharing(cluster: Cluster, **sharing: Any) -> None:
+    file = cluster.inventory / "hosts.yml"
+    hosts = yaml.safe_load(file.read_text())
+    hosts["all"]["children"]["cluster"]["children"]["workers"]["hosts"][NODE]["device_plugin_sharing"] = sharing
+    file.write_text(yaml.safe_dump(hosts, sort_keys=False))
+
+
+def deployment(replicas: int) -> str:
+    spec = {
+        "runtimeClassName": "nvidia",
+        "terminationGracePeriodSeconds": 0,
+        "containers": [
+            {
+                "name": "gpu",
+                "image": IMAGE,
+                "imagePullPolicy": "Never",
+                "command": ["sh", "-c", LOOK],
+                "resources": {"limits": {GPU: "1"}},
+            }
+        ],
+    }
+    labels = {"app": "gpu"}
+    return json.dumps(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "gpu"},
+            "spec": {
+                "replicas": replicas,
+                "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": spec},
+            },
+        }
+    )
+
+
+def phases(cluster: Cluster) -> dict[str, list[str]]:
+    """Phase -> names of the deployment's pods."""
+    found: dict[str, list[str]] = {}
+    for pod in cluster.get("pods", "-l", "app=gpu")["items"]:
+        found.setdefault(pod["status"]["phase"], []).append(pod["metadata"]["name"])
+    return found
+
+
+def running(cluster: Cluster, count: int) -> bool:
+    return len(phases(cluster).get("Running", [])) == count
+
+
+@pytest.fixture(scope="module")
+def five_pods(cluster: Cluster) -> Iterator[Cluster]:
+    """A deployment that wants one GPU more than there are."""
+    cluster.ssh("nuc1", f"kubectl --kubeconfig /etc/kubernetes/admin.conf apply -f - <<'E'\n{deployment(5)}\nE")
+    wait_for("four pods to run", lambda: running(cluster, 4))
+    yield cluster
+    cluster.kubectl("delete", "deployment", "gpu", "--ignore-not-found", "--wait=true")
+    wait_for("its pods to go", lambda: not phases(cluster))
+
+
+def test_the_jetson_offers_its_gpu_as_often_as_the_inventory_says(cluster: Cluster) -> None:
+    assert offered(cluster) == "4"
+    labels = cluster.get("node", NODE)["metadata"]["labels"]
+    assert labels["nvidia.com/gpu.product"] == "Orin-SHARED"
+    assert labels["nvidia.com/gpu.replicas"] == "4"
+    assert cluster.get("node", "nuc2")["status"]["allocatable"].get(GPU) is None
+
+
+def test_nvidias_runtime_is_in_containerd_and_nothing_else_of_it_has_changed(cluster: Cluster) -> None:
+    dump = cluster.ssh(NODE, "containerd config dump")
+    assert "nvidia-container-runtime" in dump
+    sandbox = [line.strip() for line in dump.splitlines() if "sandbox_image" in line]
+    assert sandbox == [
+        line.strip() for line in cluster.ssh("nuc2", "containerd config dump").splitlines() if "sandbox_image" in line
+    ]
+    assert "nvidia" not in cluster.ssh("nuc2", "containerd config dump")
+
+
+def test_the_driver_packages_are_held_and_the_toolkit_is_the_boards_own(cluster: Cluster) -> None:
+    held = cluster.ssh(NODE, "apt-mark showhold").split()
+    assert "nvidia-l4t-core" in held
+    assert cluster.ssh(NODE, "dpkg-query -W -f '${Version}' nvidia-container-toolkit").startswith("1.16.2")
+
+
+def test_four_pods_use_the_gpu_and_the_fifth_waits_for_one(five_pods: Cluster) -> None:
+    found = phases(five_pods)
+    assert {phase: len(names) for phase, names in found.items()} == {"Running": 4, "Pending": 1}
+    (waiting,) = found["Pending"]
+    conditions = five_pods.get("pod", waiting)["status"]["conditions"]
+    assert f"Insufficient {GPU}" in next(c["message"] for c in conditions if c["type"] == "PodScheduled")
+    for name in found["Running"]:
+        said = wait_for("its lines", lambda name=name: five_pods.kubectl("logs", name).split())
+        assert said == ["device", "library", "ids=0"]
+
+
+def test_fewer_shares_than_pods_hold_are_refused_and_nothing_is_changed(five_pods: Cluster) -> None:
+    set_sharing(five_pods, mode="time-slicing", replicas=2)
+    refused = five_pods.bootstrap("--limit", NODE, check=False)
+    set_sharing(five_pods, mode="time-slicing", replicas=4)
+    assert refused.returncode == ExitCode.FAILED
+    assert "pods hold 4 of them" in " ".join((refused.stdout + refused.stderr).split())
+    assert offered(five_pods) == "4"
+    assert running(five_pods, 4)
+
+
+def test_after_a_reboot_four_pods_use_the_gpu_again_and_none_is_left_failed(five_pods: Cluster) -> None:
+    five_pods.kubectl("scale", "deployment", "gpu", "--replicas=4")
+    edgectl("lab", "stop", "--name", five_pods.lab, NODE)
+    edgectl("lab", "start", "--name", five_pods.lab, NODE)
+    wait_for("four pods to run again", lambda: offered(five_pods) == "4" and running(five_pods, 4), 240)
+    wait_for("no other pod to be left", lambda: set(phases(five_pods)) == {"Running"}, 120)
+
+
+def test_a_changed_number_of_shares_is_in_force_when_the_run_ends(cluster: Cluster, five_pods: Cluster) -> None:
+    five_pods.kubectl("delete", "deployment", "gpu", "--wait=true")
+    wait_for("its pods to go", lambda: not phases(five_pods))
+    for sharing, count in (({"mode": "time-slicing", "replicas": 2}, "2"), ({"mode": "none"}, "1")):
+        set_sharing(cluster, **sharing)
+        cluster.bootstrap("--limit", NODE)
+        assert offered(cluster) == count
+    plugins = cluster.get("daemonsets", "-n", "nvidia-device-plugin")["items"]
+    assert [plugin["metadata"]["name"] for plugin in plugins] == ["nvidia-device-plugin-jetson"]
+    set_sharing(cluster, mode="time-slicing", replicas=4)
+    cluster.bootstrap("--limit", NODE)
+    assert offered(cluster) == "4"
+
+
+def test_the_gpu_is_proved_by_pods_and_everything_of_that_is_removed(cluster: Cluster) -> None:
+    proved = edgectl("verify", "gpu", str(cluster.inventory), "--json")
+    (node,) = json.loads(proved.stdout)["nodes"]
+    assert (node["node"], node["allocatable"], node["ran"], node["extra_pending"]) == (NODE, 4, 4, True)
+    assert node["simulated"] is True
+    assert "edgectl-verify" not in cluster.kubectl("get", "namespaces")
+
+
+def test_a_form_of_sharing_that_a_jetson_does_not_have_is_refused_before_anything_is_changed(cluster: Cluster) -> None:
+    set_sharing(cluster, mode="mps", replicas=4)
+    refused = cluster.bootstrap("--limit", NODE, check=False)
+    set_sharing(cluster, mode="time-slicing", replicas=4)
+    assert refused.returncode != 0
+    assert "a Jetson's GPU can't be shared by mps" in refused.stdout + refused.stderr
+    assert offered(cluster) == "4"

@@ -1,0 +1,208 @@
+"""NVIDIA's packages and images of a simulated Jetson."""
+
+import ctypes
+import hashlib
+import re
+import shutil
+import subprocess
+
+import pytest
+import yaml
+
+from edgectl.lab import aptrepository, gobuild, imagearchive, kubernetes, lifecycle, nodes, nvidia, seed
+from edgectl.lab.aptrepository import Package
+from edgectl.lab.record import Lab, Node
+from edgectl.lab.spec import NodeSpec
+
+TREES = nvidia.source() / "packages"
+CSV = "nvidia-l4t-init/etc/nvidia-container-runtime/host-files-for-container.d"
+needs_dpkg = pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="needs dpkg-deb")
+
+
+def lines(path):
+    return [line for line in (TREES / path).read_text().splitlines() if not line.startswith("#")]
+
+
+def listed(kinds, path):
+    entries = [line.split(", ") for line in lines(f"{CSV}/{path}")]
+    return [name for kind, name in entries if kind in kinds]
+
+
+def test_every_exact_dependency_can_be_met_where_a_jetson_looks():
+    places = [line.split("file:")[1].split()[0] for line in nvidia.sources_list().splitlines()]
+    wanted = [entry for entry in nvidia.packages() if f"{nvidia.MOUNT}/{entry.repository}" in places]
+    offered = {(entry.package.name, entry.package.version) for entry in wanted}
+    needed = {pair for entry in wanted for pair in re.findall(r"(\S+) \(= ([^)]+)\)", entry.package.depends)}
+    assert needed
+    assert needed <= offered
+    # Beside a newer release apt gives up on an exact dependency ("held broken packages", apt 2.6).
+    assert len({name for name, _ in offered}) == len(offered)
+
+
+def test_nvidias_own_repository_offers_a_choice_of_toolkits():
+    own = [entry for entry in nvidia.packages() if entry.repository.startswith("libnvidia-container/")]
+    assert {entry.package.version for entry in own if entry.package.name == "nvidia-container-toolkit"} == {
+        "1.16.2-1",
+        "1.17.8-1",
+    }
+
+
+def test_the_device_nodes_that_are_made_are_those_that_containers_get():
+    made = [line.split()[1] for line in lines("nvidia-l4t-init/usr/lib/tmpfiles.d/edgectl-lab-nvidia.conf")]
+    devices = listed({"dev"}, "devices.csv")
+    assert "/dev/nvhost-gpu" in made
+    assert {path for path in made if not path.startswith("/dev/nvgpu") or path.count("/") > 3} <= set(devices)
+
+
+def test_simulated_device_nodes_do_nothing():
+    nodes_made = [line.split() for line in lines("nvidia-l4t-init/usr/lib/tmpfiles.d/edgectl-lab-nvidia.conf")]
+    assert {words[-1] for words in nodes_made if words[0] == "c"} == {"1:3"}
+
+
+def test_containers_get_the_library_and_its_links():
+    [package] = [entry for entry in nvidia.packages() if entry.library]
+    assert package.library in listed({"lib"}, "drivers.csv")
+    assert set(package.links) <= set(listed({"sym"}, "drivers.csv"))
+
+
+def test_what_is_simulated_says_so():
+    for entry in nvidia.packages():
+        if not entry.programs and entry.package.name != "nvidia-container":
+            assert "simulated" in entry.package.description
+        assert "\n" not in entry.package.control.split("Description: ")[1].strip()
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+def test_the_library_finds_no_device_and_says_that_it_is_simulated(tmp_path):
+    library = tmp_path / "libcuda.so.1"
+    nvidia._build_library(library, tmp_path / "log")
+    driver = ctypes.CDLL(str(library))
+    version = ctypes.c_int()
+    assert driver.cuInit(0) == 100
+    assert driver.cuDriverGetVersion(ctypes.byref(version)) == 0
+    assert version.value == 12060
+    assert driver.edgectl_lab_simulated() == 1
+
+
+@needs_dpkg
+def test_a_package_holds_its_files_with_the_rights_that_they_need(tmp_path):
+    source = tmp_path / "program"
+    source.write_text("#!/bin/sh\n")
+    source.chmod(0o600)
+    tree = tmp_path / "tree"
+    (tree / "DEBIAN").mkdir(parents=True, mode=0o700)
+    (tree / "DEBIAN/postinst").write_text("#!/bin/sh\n")
+    (tree / "DEBIAN/triggers").write_text("")
+    (tree / "etc").mkdir(mode=0o700)
+    (tree / "etc/list").write_text("x")
+    content = tmp_path / "content"
+    aptrepository.lay_out(content, [tree], {"/usr/bin/tool": source}, {"/usr/bin/other": "tool"})
+    archive = aptrepository.build(Package("tool", "1.0+x-1", "all", "a tool", "libc6"), content, tmp_path / "pool")
+    shown = subprocess.run(["dpkg-deb", "--contents", archive], capture_output=True, text=True, check=True).stdout
+    rights = {line.split()[5]: line.split()[0:2] for line in shown.splitlines()}
+    assert rights["./usr/bin/tool"] == ["-rwxr-xr-x", "root/root"]
+    assert rights["./usr/bin/other"][0].startswith("l")
+    assert rights["./etc/list"] == ["-rw-r--r--", "root/root"]
+    assert rights["./etc/"] == ["drwxr-xr-x", "root/root"]
+    field = subprocess.run(["dpkg-deb", "--field", archive, "Depends"], capture_output=True, text=True, check=True)
+    assert field.stdout == "libc6\n"
+    assert (content / "DEBIAN/postinst").stat().st_mode & 0o111
+    assert not (content / "DEBIAN/triggers").stat().st_mode & 0o111
+
+
+@pytest.mark.parametrize(("distribution", "place"), [("r36.4", "dists/r36.4/main/binary-arm64/"), ("", "")])
+def test_the_lists_of_a_repository_tell_what_its_archives_are(tmp_path, distribution, place):
+    archive = tmp_path / "pool/tool_1_arm64.deb"
+    archive.parent.mkdir()
+    archive.write_bytes(b"archive")
+    aptrepository.write_index(tmp_path, distribution, "arm64", {archive: Package("tool", "1", "arm64", "a tool")})
+    entry = (tmp_path / place / "Packages").read_text()
+    assert "Package: tool\n" in entry
+    assert "Filename: pool/tool_1_arm64.deb\n" in entry
+    assert f"SHA256: {hashlib.sha256(b'archive').hexdigest()}\n" in entry
+    release = (tmp_path / (f"dists/{distribution}" if distribution else "") / "Release").read_text()
+    listing = f"{hashlib.sha256(entry.encode()).hexdigest()} {len(entry)} "
+    assert listing + ("main/binary-arm64/Packages" if distribution else "Packages") in release
+
+
+def test_packages_without_content_still_have_a_place_in_the_lists(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.deb").write_bytes(b"")
+    made = {tmp_path / f"{name}.deb": Package(name, "1", "all", name) for name in ("one", "two")}
+    aptrepository.write_index(tmp_path, "", "amd64", made)
+    assert (tmp_path / "Packages").read_text().count("\n\nPackage: ") == 1
+
+
+def test_the_stand_in_speaks_the_protocol_of_the_labs_own_kubernetes():
+    wanted = gobuild.kubernetes_version(kubernetes.source()).replace("v1.", "v0.", 1)
+    assert gobuild.module_version(nvidia.source() / "deviceplugin", "k8s.io/kubelet") == wanted
+
+
+def test_the_images_have_the_names_by_which_roles_ask_for_them(tmp_path):
+    recipe = yaml.safe_load((nvidia.source() / "images.yml").read_text())
+    assert nvidia.image_name("device_plugin") == recipe["device_plugin"]["image"]
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/nvidia-device-plugin").write_bytes(b"")
+    artifact = nvidia._device_plugin(tmp_path, tmp_path / "work")
+    assert (artifact.kind, artifact.name, artifact.version) == ("images", "nvidia-device-plugin", "v0.20.0")
+    assert artifact.images == ("nvcr.io/nvidia/k8s-device-plugin:v0.20.0",)
+    # `nvidia-device-plugin` alone must find it too.
+    directory = recipe["device_plugin"]["entrypoint"].rpartition("/")[0]
+    config = imagearchive._config(imagearchive.Image(("a:1",), ()), "amd64", [])
+    assert directory in config["config"]["Env"][0].removeprefix("PATH=").split(":")
+
+
+@pytest.fixture
+def lab(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    made = Lab("lab", "10.213.1.0/24", "", image="localhost/edgectl-lab-node:0")
+    made.save()
+    made.private_key.with_suffix(".pub").write_text("ssh-ed25519 AAAA\n")
+    return made
+
+
+def test_a_jetson_gets_its_drivers_packages_and_no_container_toolkit(lab):
+    directory = seed.write_seed(lab, Node("orin1", "worker", "jetson", "10.213.1.12"))
+    names = {line.split("=")[0] for line in (directory / "install").read_text().splitlines()}
+    assert names == {"nvidia-l4t-cuda", "nvidia-l4t-init"}
+    assert not names & {path.name for path in (directory / "packages").iterdir()}
+    sources = (directory / "files" / nvidia.SOURCES_LIST.lstrip("/")).read_text()
+    assert sources.splitlines() == [
+        "deb [trusted=yes] file:/opt/edgectl-lab/jetson/common r36.4 main",
+        "deb [trusted=yes] file:/opt/edgectl-lab/jetson/t234 r36.4 main",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("node", "needs"),
+    [
+        (NodeSpec("orin1", platform="jetson"), True),
+        (NodeSpec("orin1", recording="orin-nx-jp6.2"), True),
+        (NodeSpec("nuc1"), False),
+        (NodeSpec("nuc1", recording="nuc-ubuntu24.04"), False),
+        (NodeSpec("nano", platform="jetson", recording="orin-nano-jp5.1"), False),
+        (NodeSpec("thor", platform="jetson", recording="thor-jp7"), False),
+    ],
+)
+def test_only_the_jetpack_whose_packages_are_built_has_a_repository(lab, node, needs):
+    assert seed.needs_repository(node) is needs
+    directory = seed.write_seed(lab, Node(node.name, node.role, node.platform, "10.213.1.12", node.recording))
+    assert (directory / "install").exists() is needs
+    assert (directory / "files" / nvidia.SOURCES_LIST.lstrip("/")).exists() is needs
+
+
+def test_a_node_mounts_the_repository_where_its_list_of_sources_says(lab, tmp_path):
+    node = Node("orin1", "worker", "jetson", "10.213.1.12")
+    words = nodes.create_arguments(lab, node, tmp_path)
+    assert f"--volume={tmp_path}:{nvidia.MOUNT}:ro" in words
+    assert not any(nvidia.MOUNT in word for word in nodes.create_arguments(lab, node))
+
+
+@pytest.mark.parametrize(("standing", "built"), [({}, True), ({"orin1": "exited"}, False)])
+def test_the_repository_is_made_only_for_a_new_node(lab, monkeypatch, standing, built):
+    monkeypatch.setattr(nodes, "states", lambda _: standing)
+    asked = []
+    monkeypatch.setattr("edgectl.lab.parts.Part.build", lambda part, _: asked.append(part.name) or part.directory)
+    specs = [NodeSpec("nuc1"), NodeSpec("orin1", platform="jetson")]
+    assert bool(lifecycle._repository(lab, specs, None)) is built
+    assert asked == ["nvidia"] * built
