@@ -213,11 +213,10 @@ def stuck(pod, events):
     return None
 
 
-def events_of(pod, events):
-    """The warnings about a pod, oldest first, each once."""
-    own = [
-        e for e in events if e["involvedObject"].get("name") == pod["metadata"]["name"] and e.get("type") == "Warning"
-    ]
+def events_of(pod, events, kinds=("Warning",)):
+    """The events about a pod, oldest first, each once."""
+    name = pod["metadata"]["name"]
+    own = [e for e in events if e["involvedObject"].get("name") == name and e.get("type") in kinds]
     own.sort(key=lambda e: e.get("lastTimestamp") or e.get("eventTime") or "")
     return list(dict.fromkeys("{}: {}".format(e.get("reason"), (e.get("message") or "").strip()) for e in own))
 
@@ -296,15 +295,12 @@ def unproved(scene, verdict, resource, seconds):
     ]
     if silent:
         first = silent[0]
-        lines = [
-            describe(first),
-            *events_of(first, scene.events),
-            *last_lines(scene.logs.get(first["metadata"]["name"], "")),
-        ]
+        runs = container_state(first)[0] == "running"
+        lines = [describe(first), *events_of(first, scene.events, ("Warning",) if runs else ("Normal", "Warning"))]
+        lines += last_lines(scene.logs.get(first["metadata"]["name"], ""))
         who = told([(p["metadata"]["name"], "") for p in silent])
-        problems.append(
-            {"kind": "slow", "what": "{}: no answer within {} s".format(who, seconds), "evidence": "\n".join(lines)}
-        )
+        what = "{}: {} within {} s".format(who, "no answer" if runs else "not started", seconds)
+        problems.append({"kind": "slow" if runs else "starting", "what": what, "evidence": "\n".join(lines)})
     unplaced = [p for p in scene.own if not p["spec"].get("nodeName") and not ended(p)]
     other = [p for p in unplaced if "Insufficient " + resource not in kept_back(p)]
     if other:
@@ -369,6 +365,7 @@ def fix(kind, node, options):
         "start": "{} sets NVIDIA's container runtime up again".format(again),
         "place": "make room on {} for a pod of 10m CPU and 32Mi memory, then verify again".format(node),
         "slow": "the line `step:` above tells where it stopped; `dmesg` on {} has the driver's own words".format(node),
+        "starting": "where its image is still on its way, verify again when it has come; else the line above tells",
         "count": "look at the device plugin's pod on {}: does it restart?".format(node),
         "check": "see that NVIDIA's driver works on {} itself (`dmesg` has its words); {}".format(node, again),
         "refused": "{} makes what the API misses".format(again),

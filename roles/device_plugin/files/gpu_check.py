@@ -187,18 +187,18 @@ def describe(driver):
     return answer, device, tuple(capability)
 
 
-def numbers(seed, step):
-    """As many 32-bit numbers as are added, of which no two neighbours are alike."""
-    return array.array("I", ((seed + i * step) & 0xFFFFFFFF for i in range(ELEMENTS)))
+def row(first, step):
+    """As many 32-bit numbers as are added, evenly spaced: the sum of two rows is a row again."""
+    return array.array("I", range(first, first + ELEMENTS * step, step))
 
 
 def compute(driver, device, capability):
     """Add two vectors on the GPU and compare every element. Other numbers each time: memory keeps old results."""
-    seed = int.from_bytes(os.urandom(4), "little")
-    left, right = numbers(seed, 2654435761), numbers(seed ^ 0x5BD1E995, 40503)
-    expected = array.array("I", ((x + y) & 0xFFFFFFFF for x, y in zip(left, right)))
+    # Small enough that no sum is beyond 32 bits, and none is 0.
+    first, second = (1 + int.from_bytes(os.urandom(3), "little") for _ in range(2))
+    left, right, expected = row(first, 1), row(second, 999), row(first + second, 1000)
     # Never the right sum, so that a kernel that did not run is seen.
-    found = array.array("I", (x ^ 0xFFFFFFFF for x in expected))
+    found = array.array("I", bytes(ELEMENTS * left.itemsize))
     size = ELEMENTS * left.itemsize
     started = time.monotonic()
     context = driver.number("cuDevicePrimaryCtxRetain", device, kind=_HANDLE)

@@ -78,7 +78,7 @@ def verify(
     def run(*, check: bool = False, offer_seconds: int = 0, **options: object) -> dict[str, Any]:
         monkeypatch.setattr(module, "OFFER_SECONDS", offer_seconds)
         arguments = {
-            "kubectl": [sys.executable, str(cluster.program)],
+            "kubectl": [sys.executable, "-IS", str(cluster.program)],
             "node": "orin1",
             "platform": "jetson",
             "expected": 2,
@@ -260,6 +260,14 @@ def test_a_check_that_never_answers_is_told_with_the_step_it_hangs_in(cluster: C
     assert problem["what"] == "check-1: no answer within 1 s"
     assert problem["evidence"].splitlines()[-1] == "step: cuCtxSynchronize"
     assert answer["ran"] == 1
+
+
+def test_an_image_that_is_still_on_its_way_is_told_as_that(cluster: Cluster, verify: Verify) -> None:
+    event = {"type": "Normal", "reason": "Pulling", "message": "Pulling image", "involvedObject": {"name": "check-0"}}
+    cluster.put(fate="creating", events=[event])
+    (problem,) = verify(timeout=1)["problems"]
+    assert problem["what"] == "check-0 and 1 more: not started within 1 s"
+    assert problem["evidence"] == "check-0: Pending: ContainerCreating\nPulling: Pulling image"
 
 
 def test_a_pod_that_waits_for_something_else_than_a_slot_proves_nothing(cluster: Cluster, verify: Verify) -> None:
