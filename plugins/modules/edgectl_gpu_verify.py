@@ -317,6 +317,15 @@ class Verification:
         )
 
 
+def said(result):
+    """What is wrong in one line, with the first of what was seen: `edgectl verify gpu` shows it all."""
+    what = "; ".join(problem["what"] for problem in result["problems"])
+    seen = [problem["evidence"].splitlines()[0] for problem in result["problems"] if problem["evidence"]]
+    return "the GPU of {} is not proved: {}{}. All of it, with the fix: edgectl verify gpu --host {}".format(
+        result["node"], what, " ({})".format(seen[0]) if seen else "", result["node"]
+    )
+
+
 def main():
     module = AnsibleModule(
         argument_spec={
@@ -344,8 +353,7 @@ def main():
         module.exit_json(seconds=0.0, **verification.result)
     result = verification.run()
     if result["problems"]:
-        what = "; ".join(problem["what"] for problem in result["problems"])
-        module.fail_json(msg="the GPU of {} is not proved: {}".format(result["node"], what), **result)
+        module.fail_json(msg=said(result), **result)
     module.exit_json(**result)
 
 

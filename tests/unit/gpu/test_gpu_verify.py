@@ -175,7 +175,8 @@ def test_a_node_that_offers_another_number_is_a_failure_before_any_pod(
     answer = verify()
     what = f"orin1 offers {allocatable} of nvidia.com/gpu where 2 should be"
     assert answer["failed"]
-    assert answer["msg"] == f"the GPU of orin1 is not proved: {what}"
+    assert answer["msg"].startswith(f"the GPU of orin1 is not proved: {what} (allocatable {allocatable}")
+    assert answer["msg"].endswith("edgectl verify gpu --host orin1")
     (problem,) = answer["problems"]
     assert problem["what"] == what
     assert problem["evidence"] == f"{evidence}\nno pod of a device plugin is on the node"
