@@ -12,8 +12,7 @@ import yaml
 
 from edgectl import content
 from tests.unit.ansible_playbook import run
-
-from .test_gpu_verify import Cluster
+from tests.unit.gpu.test_gpu_verify import Cluster
 
 PLAYS: list[dict[str, Any]] = yaml.safe_load(content.playbook("verify_gpu").read_text())
 LOCAL = {"ansible_connection": "local", "ansible_become": False, "ansible_python_interpreter": sys.executable}
