@@ -16,5 +16,6 @@ Three machines, one cluster. Try next:
   $(command -v edgectl) kubectl -i $inventory -- get pods -A -o wide
   $(command -v edgectl) lab ssh orin1
   $(command -v edgectl) probe -i $inventory orin1
+  $(command -v edgectl) verify gpu $inventory
   make demo-clean       removes the lab and everything it made
 END

@@ -184,10 +184,11 @@ def present(module: AnsibleModule) -> "dict[str, object]":
             )
         )
     missing_import = not imports_it(root, path, drop_in)
+    directory_was_there = os.path.isdir(os.path.dirname(drop_in))
     if not module.check_mode and after != before:
         write(module, drop_in, after, 0o644)
     if not module.check_mode and missing_import:
-        add_import(module, root)
+        add_import(module, root, directory_was_there)
     return {
         "changed": after != before or missing_import,
         "adopted": False,
@@ -201,12 +202,17 @@ def imports_it(root: str, path: str, drop_in: str) -> bool:
     return any(fnmatch.fnmatch(drop_in, os.path.join(os.path.dirname(path), pattern)) for pattern in patterns)
 
 
-def add_import(module: AnsibleModule, root: str) -> None:
+def add_import(module: AnsibleModule, root: str, directory_was_there: bool) -> None:
     """Let the configuration read the drop-in, and remember what it imported before."""
     path = module.params["path"]
     former = toml.get(root, ("imports",))
     patterns = [*toml.strings(former), module.params["drop_in"]]
-    record = {"before": former, "ours": toml.quoted(patterns), "existed": os.path.exists(path)}
+    record = {
+        "before": former,
+        "ours": toml.quoted(patterns),
+        "existed": os.path.exists(path),
+        "directory_was_there": directory_was_there,
+    }
     write(module, record_of(module), json.dumps(record) + "\n", 0o600)
     mode = os.stat(path).st_mode & 0o777 if record["existed"] else 0o644
     write(module, path, toml.put(root, ("imports",), record["ours"]), mode)
@@ -233,6 +239,9 @@ def remove(module: AnsibleModule) -> "dict[str, object]":
         for file in (drop_in, record_of(module)):
             if os.path.exists(file):
                 os.unlink(file)
+        place = os.path.dirname(drop_in)
+        if record and not record["directory_was_there"] and os.path.isdir(place) and not os.listdir(place):
+            os.rmdir(place)
     return {
         "changed": bool(before or record),
         "files": [path],

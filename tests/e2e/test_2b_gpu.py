@@ -161,7 +161,7 @@ def test_a_changed_number_of_shares_is_in_force_when_the_run_ends(cluster: Clust
 
 def test_the_gpu_is_proved_by_pods_and_everything_of_that_is_removed(cluster: Cluster) -> None:
     proved = edgectl("verify", "gpu", str(cluster.inventory), "--json")
-    (node,) = json.loads(proved.stdout.splitlines()[-1])["gpus"]
+    (node,) = json.loads(proved.stdout.splitlines()[-1])["summary"]["gpus"]
     assert (node["node"], node["allocatable"], node["ran"], node["extra_pending"]) == (NODE, 4, 4, True)
     assert node["simulated"] is True
     assert "edgectl-verify" not in cluster.kubectl("get", "namespaces")

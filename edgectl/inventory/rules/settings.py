@@ -15,7 +15,7 @@ from edgectl.inventory.problem import Problem, Where
 # Known only once a host has been asked, or enrolled.
 _LATER = ("ansible_facts", "edgectl_state")
 # One value for all hosts: half a cluster with another pod network is no cluster.
-PER_HOST = ("cluster_lan_address",)
+PER_HOST = ("cluster_gpu", "cluster_lan_address")
 SHARED = ("wireguard_network", "wireguard_topology")
 # How Ansible logs in and becomes root (ansible.constants.MAGIC_VARIABLE_MAPPING and the variables of its connection
 # plugin ssh, core 2.19). Others may start with ansible_ too, so only what is nearly one of these is a slip.
