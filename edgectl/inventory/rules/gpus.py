@@ -19,7 +19,7 @@ def problems(inventory: Inventory) -> Iterator[Problem]:
             continue
         place = host.place(_OPTION) or inventory.path
         mode, replicas = sharing.get("mode") or "none", sharing.get("replicas")
-        if mode in _WITH_REPLICAS and not (str(replicas).isdecimal() and int(replicas) >= 2):
+        if mode in _WITH_REPLICAS and not (str(replicas).isdecimal() and int(str(replicas)) >= 2):
             yield Problem(
                 place,
                 f"{_OPTION}: {mode} needs replicas of 2 or more, and has {'none' if replicas is None else replicas}",
