@@ -12,8 +12,10 @@ import typer
 from edgectl import __version__
 from edgectl.commands import (
     bootstrap,
+    catalog,
     compat,
     config,
+    deploy,
     env,
     init,
     kubeconfig,
@@ -24,6 +26,7 @@ from edgectl.commands import (
     probe,
     reset,
     schema,
+    undeploy,
     validate,
     verify,
 )
@@ -72,6 +75,9 @@ app.command(name="validate")(validate.validate)
 app.command(name="bootstrap")(bootstrap.bootstrap)
 app.command(name="plan")(plan.plan)
 app.add_typer(verify.app, name="verify")
+app.command(name="catalog")(catalog.catalog)
+app.command(name="deploy")(deploy.deploy)
+app.command(name="undeploy")(undeploy.undeploy)
 app.command(name="probe")(probe.probe)
 app.command(name="compat")(compat.compat)
 app.command(name="kubectl", context_settings=kubectl.CONTEXT_SETTINGS)(kubectl.kubectl)

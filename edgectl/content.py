@@ -14,7 +14,7 @@ from edgectl.errors import EdgectlError
 
 @cache
 def root() -> Path:
-    """The directory that holds ansible.cfg, playbooks/, roles/, plugins/, inventory/ and lab/."""
+    """The directory that holds ansible.cfg, playbooks/, roles/, plugins/, workloads/, inventory/ and lab/."""
     package = Path(__file__).resolve().parent
     for candidate in (package / "_content", package.parent):
         if (candidate / "ansible.cfg").is_file() and (candidate / "playbooks").is_dir():
@@ -48,10 +48,25 @@ def ansible_environment() -> dict[str, str]:
 @cache
 def module_util(name: str) -> ModuleType:
     """One of the modules in plugins/module_utils that the command line shares with the playbooks."""
-    from importlib.util import module_from_spec, spec_from_file_location
+    import ansible.module_utils
 
     path = root() / "plugins" / "module_utils" / f"{name}.py"
-    spec = spec_from_file_location(name, path)
+    # As on a host, where they import each other from there.
+    if str(path.parent) not in ansible.module_utils.__path__:
+        ansible.module_utils.__path__.append(str(path.parent))
+    return _loaded(path)
+
+
+@cache
+def filter_plugin(name: str) -> ModuleType:
+    """One of the files in plugins/filter that the command line shares with the playbooks."""
+    return _loaded(root() / "plugins" / "filter" / f"{name}.py")
+
+
+def _loaded(path: Path) -> ModuleType:
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    spec = spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise EdgectlError(f"{path} cannot be loaded")
     module = module_from_spec(spec)

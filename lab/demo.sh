@@ -10,6 +10,8 @@ if [ "$(grep -cE '^\S+ +Ready ' <<<"$nodes")" = "$hosts" ]; then
 else
   edgectl bootstrap "$inventory" --yes
 fi
+# A model with random weights, through a time-sliced slot of the simulated GPU.
+edgectl deploy ollama "$inventory" --set model=lab-tiny
 cat <<END
 
 Three machines, one cluster. Try next:
@@ -17,5 +19,6 @@ Three machines, one cluster. Try next:
   $(command -v edgectl) lab ssh orin1
   $(command -v edgectl) probe -i $inventory orin1
   $(command -v edgectl) verify gpu $inventory
+  $(command -v edgectl) catalog
   make demo-clean       removes the lab and everything it made
 END

@@ -85,7 +85,8 @@ def _rows(name: str, spec: Mapping[str, Any], indent: str = "") -> Iterator[str]
     if spec.get("elements"):
         kind = f"{kind} of {spec['elements']}"
     if spec.get("choices"):
-        kind = " \\| ".join(f"`{_plain(choice)}`" for choice in spec["choices"])
+        kind = "list of " if kind.startswith("list") else ""
+        kind += " \\| ".join(f"`{_plain(choice)}`" for choice in spec["choices"])
     default = "**required**" if spec.get("required") else _default(spec.get("default"))
     yield f"| {indent}`{name}` | {kind} | {default} | {_description(spec)} |"
     for member, inner in (spec.get("options") or {}).items():

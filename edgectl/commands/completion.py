@@ -60,3 +60,13 @@ def _inventory(context: typer.Context) -> Path:
 
 def _starting(names: Iterable[str], beginning: str) -> list[str]:
     return [name for name in names if name.startswith(beginning)]
+
+
+def workloads(_context: typer.Context, incomplete: str) -> list[str]:
+    """For an argument that names a workload of the catalogue."""
+    from edgectl.workloads import catalogue
+
+    try:
+        return _starting(catalogue.read(), incomplete)
+    except Exception:
+        return []

@@ -30,7 +30,7 @@ def up(
     nodes: Annotated[
         str | None,
         typer.Option(
-            help=f"NAME[:control_plane][:jetson][:recording=NAME],...  [default: {spec.DEFAULT_NODES}]",
+            help=f"NAME[:control_plane][:jetson|:dgpu][:recording=NAME],...  [default: {spec.DEFAULT_NODES}]",
             show_default=False,
         ),
     ] = None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as json_library
 import shlex
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -46,7 +45,7 @@ def add(
     The peer reaches the nodes and their pods. Its private key is in that file and nowhere else.
     """
     from edgectl.cluster import peer_file, peers
-    from edgectl.commands.running import STOPPING
+    from edgectl.commands.running import say_stopping
     from edgectl.output import summary
 
     file = output or Path(f"{name}.conf")
@@ -57,7 +56,7 @@ def add(
     )  # fmt: skip
     added = peers.add(
         session, name, file, renderer, arguments=tuple(extra_vars or ()),
-        on_cancel=lambda: print(STOPPING, file=sys.stderr),
+        on_cancel=say_stopping,
     )  # fmt: skip
     typer.echo()
     for line in summary.lines(added.outcome):
@@ -111,7 +110,7 @@ def remove(
 ) -> None:
     """Take a peer out of the tunnels; its configuration is worth nothing afterwards."""
     from edgectl.cluster import peers
-    from edgectl.commands.running import STOPPING
+    from edgectl.commands.running import say_stopping
     from edgectl.output import summary
 
     session, renderer = _open(
@@ -121,7 +120,7 @@ def remove(
     )  # fmt: skip
     outcome = peers.remove(
         session, name, renderer, arguments=tuple(extra_vars or ()),
-        on_cancel=lambda: print(STOPPING, file=sys.stderr),
+        on_cancel=say_stopping,
     )  # fmt: skip
     typer.echo()
     for line in summary.lines(outcome):

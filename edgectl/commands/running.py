@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,7 +73,7 @@ def run_verb(
         renderer.note(f"note: {remark}")
     outcome = carry_out(
         verb, session, renderer, limited=bool(limit), extra_vars=variables, arguments=arguments, check=check,
-        on_cancel=lambda: print(STOPPING, file=sys.stderr),
+        on_cancel=say_stopping,
     )  # fmt: skip
     if isinstance(renderer, JsonLinesRenderer):
         renderer.write(summary.document(outcome))
@@ -109,7 +109,19 @@ def renderer_for(session: Session, verb: str, show: Show) -> Renderer:
     return renderer
 
 
-STOPPING = "\nstopping; hosts may be in the middle of a task. Ctrl-C again kills Ansible at once."
+def show_end(renderer: Renderer, document: Callable[[], Mapping[str, Any]], lines: Callable[[], Iterable[str]]) -> None:
+    """What a run came to, below what the renderer has shown: its JSON document or its lines, whichever is wanted."""
+    if isinstance(renderer, JsonLinesRenderer):
+        renderer.write(document())
+        return
+    print()
+    for line in lines():
+        print(line)
+
+
+def say_stopping() -> None:
+    """The answer to the first Ctrl-C."""
+    print("\nstopping; hosts may be in the middle of a task. Ctrl-C again kills Ansible at once.", file=sys.stderr)
 
 
 def _what_is_lost(session: Session, *, limited: bool) -> tuple[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from typing import Annotated
 
 import typer
@@ -48,10 +47,9 @@ def gpu(
     from edgectl.cluster import gpus
     from edgectl.cluster.session import Request, open_session
     from edgectl.cluster.verb import carry_out
-    from edgectl.commands.running import STOPPING, Show, renderer_for
+    from edgectl.commands.running import Show, renderer_for, say_stopping, show_end
     from edgectl.output import gpus as shown
     from edgectl.output.dialog import terminal_dialog
-    from edgectl.output.jsonl import JsonLinesRenderer
 
     named = [word for name in host or () for word in ("--host", name)]
     request = Request(
@@ -66,13 +64,8 @@ def gpu(
     renderer = renderer_for(session, gpus.VERB, Show(json=json, plain=plain, verbose=verbose))
     outcome = carry_out(
         gpus.VERB, session, renderer, limited=bool(host), arguments=tuple(extra_vars or ()), repeat="verify gpu",
-        on_cancel=lambda: print(STOPPING, file=sys.stderr),
+        on_cancel=say_stopping,
     )  # fmt: skip
     found = gpus.found(outcome.result)
-    if isinstance(renderer, JsonLinesRenderer):
-        renderer.write(shown.document(outcome, found))
-    else:
-        typer.echo()
-        for line in shown.lines(outcome, found):
-            typer.echo(line)
+    show_end(renderer, lambda: shown.document(outcome, found), lambda: shown.lines(outcome, found))
     raise typer.Exit(int(gpus.exit_code(outcome, found)))

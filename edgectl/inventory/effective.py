@@ -51,7 +51,7 @@ class Effective:
 def effective(inventory: Inventory, host: Host) -> list[Effective]:
     """All options and variables of a host: connection and own variables first, then each role's, then the state."""
     encrypted = {file for file in inventory.vaulted if is_encrypted(file)}
-    secrets = set(_secrets(host, encrypted))
+    secrets = set(_secrets(host, encrypted)) - {""}
     options = known_options()
     own = sorted(name for name in host.variables if name not in options and not name.startswith("edgectl_state"))
     found = [_variable(inventory, host, name, encrypted, secrets) for name in (*own, *options)]
@@ -72,8 +72,8 @@ def _variable(inventory: Inventory, host: Host, name: str, encrypted: set[Path],
         return Effective(name, None, origin, unknown=error.reason)
     if value == "" and host.needs_facts(name):
         return Effective(name, None, origin, unknown="the host has to be asked")
-    hidden = name.endswith(_PASSWORDS) or (origin.place is not None and origin.place.file in encrypted)
-    if hidden or any(_holds(value, secret) for secret in secrets):
+    hidden = _is_secret(name) or (origin.place is not None and origin.place.file in encrypted)
+    if (hidden and value != "") or any(_holds(value, secret) for secret in secrets):
         return Effective(name, MASK, origin, secret=True)
     return Effective(name, value, origin)
 
@@ -86,10 +86,15 @@ def _secrets(host: Host, encrypted: set[Path]) -> Iterator[str]:
         except Unresolved:
             continue
         place = host.place(name)
-        if name.endswith(_PASSWORDS) or (place is not None and place.file in encrypted):
+        if _is_secret(name) or (place is not None and place.file in encrypted):
             yield from _texts(value)
         else:
             yield from host.source.encrypted(raw, value)
+
+
+def _is_secret(name: str) -> bool:
+    option = known_options().get(name)
+    return name.endswith(_PASSWORDS) or (option is not None and option.secret)
 
 
 def _texts(value: Value) -> Iterator[str]:

@@ -28,6 +28,7 @@ class Option:
     elements: str | None = None
     choices: tuple[Any, ...] = ()
     required: bool = False
+    secret: bool = False
     default: Any = None
     description: str = ""
     options: Mapping[str, Option] = field(default_factory=dict)
@@ -78,6 +79,7 @@ def _option(name: str, spec: Mapping[str, Any], role: str) -> Option:
         elements=spec.get("elements"),
         choices=tuple(spec.get("choices") or ()),
         required=bool(spec.get("required")),
+        secret=bool(spec.get("no_log")),
         default=spec.get("default"),
         description=" ".join(description) if isinstance(description, list) else str(description),
         options=_options(spec.get("options") or {}, role),

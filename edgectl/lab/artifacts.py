@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from edgectl.lab import kubernetes, manifest, nvidia
+from edgectl.lab import kubernetes, manifest, nvidia, ollama
 from edgectl.lab.parts import Part, one_at_a_time
 from edgectl.lab.paths import cache_dir
 from edgectl.lab.progress import Progress
 
 
 def _parts() -> tuple[Part, ...]:
-    return kubernetes.part(), nvidia.part()
+    return kubernetes.part(), nvidia.part(), ollama.part()
 
 
 def directory() -> Path:

@@ -10,6 +10,7 @@ import yaml
 
 from edgectl import content
 from edgectl.errors import UsageError
+from edgectl.lab import nvidia
 from edgectl.lab.machine import Traits
 from edgectl.lab.record import Lab, Node
 
@@ -32,10 +33,17 @@ def hosts(nodes: list[Node]) -> str:
 
 
 def _variables(node: Node) -> dict[str, Any]:
-    """A host's own options: where it is and, on the usual Jetson, how its pretended GPU is shared."""
+    """A host's own options: where it is and, with the usual pretended GPU, how that is shared.
+
+    Of a discrete one's software, the lab's own repository stands for NVIDIA's, with a key of its own.
+    """
     own: dict[str, Any] = {"ansible_host": node.address}
     if node.platform == "jetson" and not node.recording:
         own["device_plugin_sharing"] = {"mode": "time-slicing", "replicas": 4}
+    if node.platform == "dgpu":
+        own["nvidia_toolkit_repository"] = nvidia.TOOLKIT_REPOSITORY
+        own["nvidia_toolkit_repository_key"] = nvidia.TOOLKIT_KEY
+        own["nvidia_toolkit_repository_key_fingerprint"] = nvidia.key_fingerprint()
     return own
 
 

@@ -27,6 +27,8 @@ NEEDED_COMMANDS = {
     "ssh": "openssh-client",
     "ssh-keygen": "openssh-client",
     "gcc": "gcc",
+    "g++": "g++",
+    "gpg": "gnupg",
 }
 # Found outside PATH.
 NEEDED_FILES = {

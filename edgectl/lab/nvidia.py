@@ -1,4 +1,4 @@
-"""NVIDIA's software for a simulated Jetson: the packages that it installs, in a repository, and the cluster's images.
+"""NVIDIA's software for simulated GPUs: the packages that a node installs, in repositories, and the cluster's images.
 
 NVIDIA's container toolkit is the real one; lab/nvidia says what is simulated.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import shutil
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,16 @@ from edgectl.lab.parts import Part, build_log
 from edgectl.lab.progress import Progress
 
 # Raise it when this module makes something else from the same sources.
-_FORM = 1
+_FORM = 2
 # Where a node has the repositories; the list of sources that a Jetson comes with names them.
 MOUNT = "/opt/edgectl-lab/jetson"
 SOURCES_LIST = "/etc/apt/sources.list.d/nvidia-l4t-apt-source.list"
+# For a node with a discrete GPU: what stands for more components of Debian, and NVIDIA's own repository.
+DEBIAN_LIST = "/etc/apt/sources.list.d/edgectl-lab-non-free.list"
+TOOLKIT_REPOSITORY = f"file:{MOUNT}/libnvidia-container/stable/deb/$(ARCH)"
+_KEY = "libnvidia-container/gpgkey"
+_FINGERPRINT = "libnvidia-container/fingerprint"
+TOOLKIT_KEY = f"file://{MOUNT}/{_KEY}"
 _TOOLKIT = "github.com/NVIDIA/nvidia-container-toolkit"
 
 
@@ -39,6 +46,8 @@ class Wanted:
     toolkit: str = ""
     programs: tuple[str, ...] = ()
     library: str = ""
+    library_source: str = ""
+    defines: tuple[str, ...] = ()
     links: dict[str, str] = field(default_factory=dict)
 
 
@@ -89,17 +98,38 @@ def _wanted(repository: str, entry: dict[str, Any], toolkit: str = "") -> Wanted
         entry["description"],
         entry.get("depends", "").replace("{version}", version),
     )
-    programs = tuple(entry.get("programs", ()))
-    return Wanted(package, repository, toolkit, programs, entry.get("library", ""), entry.get("links", {}))
+    return Wanted(
+        package,
+        repository,
+        toolkit,
+        tuple(entry.get("programs", ())),
+        _placed(entry.get("library", "")),
+        entry.get("source", ""),
+        tuple(entry.get("defines", ())),
+        {_placed(link): target for link, target in entry.get("links", {}).items()},
+    )
 
 
-def sources_list() -> str:
-    """The list of sources that a Jetson comes with, for the lab's own place."""
+def _placed(path: str) -> str:
+    """A library's path on this architecture, by Debian's name of it."""
+    return path.replace("{triplet}", {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}[architecture()])
+
+
+def sources_list(platform: str = "jetson") -> str:
+    """The list of sources that a node comes with, a Jetson or one with a discrete GPU, for the lab's own place."""
     return "".join(
         f"deb [trusted=yes] file:{MOUNT}/{place} {recipe['distribution']} main\n"
         for place, recipe in _repositories().items()
-        if "distribution" in recipe
+        if "distribution" in recipe and recipe.get("platform", "jetson") == platform
     )
+
+
+def key_fingerprint() -> str:
+    """Fingerprint of the key that the built repositories are signed with; "" where they are not made."""
+    try:
+        return (repositories(part().directory) / _FINGERPRINT).read_text().strip()
+    except FileNotFoundError:
+        return ""
 
 
 def image_name(which: str) -> str:
@@ -118,8 +148,10 @@ def _fill(wanted: Path, progress: Progress) -> list[Artifact]:
         with progress.phase(f"build NVIDIA's container toolkit {toolkit}"):
             _build_toolkit(go, toolkit, work, log)
     with progress.phase("build the packages of a Jetson"):
-        _build_library(work / "libcuda.so", log)
+        for wanted_library in (entry for entry in packages() if entry.library):
+            _build_library(wanted_library, work / "libraries" / wanted_library.package.name, log)
         _write_repositories(repositories(wanted), work)
+        _sign(repositories(wanted))
     with progress.phase("build the stand-in for NVIDIA's device plugin"):
         gobuild.build_module(go, source() / "deviceplugin", work / "nvidia-device-plugin", log)
     with progress.phase("pack the images for GPUs"):
@@ -145,10 +177,35 @@ def _build_toolkit(go: Path, version: str, work: Path, log: Path) -> None:
     )
 
 
-def _build_library(library: Path, log: Path) -> None:
-    flags = ["-shared", "-nostdlib", "-fPIC", "-Os", "-s", "-Wl,-soname,libcuda.so.1"]
+def _build_library(wanted: Wanted, library: Path, log: Path) -> None:
+    soname = Path(wanted.library).name.partition(".so")[0] + ".so.1"
+    flags = ["-shared", "-fPIC", "-Os", "-s", f"-Wl,-soname,{soname}", *(f"-D{define}" for define in wanted.defines)]
+    flags += ["-nostdlib"] if wanted.library_source == "libcuda.c" else []
+    library.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a") as output:
-        run(["gcc", *flags, "-o", library, source() / "libcuda.c"], output=output)
+        run(["gcc", *flags, "-o", library, source() / wanted.library_source], output=output)
+
+
+def _sign(place: Path) -> None:
+    """Sign those that NVIDIA signs, with a key that is made for this and thrown away; beside them what tells it."""
+    # gpg's agent listens on a socket in its home, whose path has to be a short one.
+    with tempfile.TemporaryDirectory(prefix="edgectl-lab-") as home:
+        _sign_with(Path(home), place)
+
+
+def _sign_with(home: Path, place: Path) -> None:
+    gpg: list[str | Path] = ["gpg", "--homedir", home, "--batch", "--quiet", "--pinentry-mode", "loopback"]
+    run([*gpg, "--passphrase", "", "--quick-generate-key", "edgectl lab", "rsa3072", "sign", "never"])
+    (place / _KEY).write_text(run([*gpg, "--armor", "--export"]).stdout)
+    listed = run([*gpg, "--with-colons", "--list-keys"]).stdout.splitlines()
+    fingerprint = next(line.split(":")[9] for line in listed if line.startswith("fpr:"))
+    (place / _FINGERPRINT).write_text(fingerprint + "\n")
+    for repository in (name for name, recipe in _repositories().items() if recipe.get("signed")):
+        release = place / repository / "Release"
+        run([*gpg, "--armor", "--detach-sign", "--output", release.with_name("Release.gpg"), release])
+    run(["gpgconf", "--homedir", home, "--kill", "gpg-agent"])
+    for path in (place / _KEY, place / _FINGERPRINT, *place.rglob("Release.gpg")):
+        path.chmod(0o644)
 
 
 def _write_repositories(place: Path, work: Path) -> None:
@@ -173,7 +230,7 @@ def _build_package(wanted: Wanted, work: Path) -> Path:
     tree = source() / "packages" / wanted.package.name
     files = {f"/usr/bin/{program}": work / wanted.toolkit / program for program in wanted.programs}
     if wanted.library:
-        files[wanted.library] = work / "libcuda.so"
+        files[wanted.library] = work / "libraries" / wanted.package.name
     place = work / "package"
     aptrepository.lay_out(place, [tree] if tree.is_dir() else [], files, wanted.links)
     return aptrepository.build(wanted.package, place, archive.parent)

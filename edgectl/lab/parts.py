@@ -22,12 +22,16 @@ from edgectl.lab.progress import Progress
 
 @dataclass(frozen=True)
 class Part:
-    """One part. form: raise it when the same sources are made into something else. fill: makes the files."""
+    """One part. form: raise it when the same sources are made into something else. fill: makes the files.
+
+    inputs: what decides about it besides its sources.
+    """
 
     name: str
     source: Path
     form: int
     fill: Callable[[Path, Progress], list[Artifact]]
+    inputs: str = ""
 
     @property
     def directory(self) -> Path:
@@ -36,6 +40,7 @@ class Part:
         for path in sorted(self.source.rglob("*")):
             if path.is_file() and not path.name.endswith("_test.go"):
                 digest.update(f"{path.relative_to(self.source)}\0".encode() + path.read_bytes() + b"\0")
+        digest.update(self.inputs.encode())
         return cache_dir() / f"{self.name}-{digest.hexdigest()[:16]}"
 
     def build(self, progress: Progress) -> Path:

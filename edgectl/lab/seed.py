@@ -20,7 +20,8 @@ from edgectl.recording import catalogue
 from edgectl.recording.model import Recording, lay_out_files
 
 OVERLAY = "etc/edgectl-lab.d/root"
-JETSON = "orin-nx-jp6.2"
+# The usual recording of a platform.
+USUAL = {"jetson": "orin-nx-jp6.2", "dgpu": "pc-gpu-debian12"}
 
 # Files of a recording that the probe reads in place of the node's own, and what is pretended by them. All others are
 # the node's: its network, swap, cgroups, loaded modules and services are real, and roles act on them.
@@ -34,6 +35,7 @@ LAID_OVER = (
     ("/proc/cmdline", "kernel"),
     ("/proc/meminfo", "memory"),
     ("/etc/os-release", "operating-system"),
+    ("/sys/bus/pci/devices/*", "gpu"),
     ("/etc/nvpmodel.conf", "power-mode"),
     ("/var/lib/nvpmodel/status", "power-mode"),
 )
@@ -61,14 +63,20 @@ def write_seed(lab: Lab, node: Node) -> Path:
 
 
 def _recording(node: NodeSpec) -> Recording | None:
-    wanted = node.recording or (JETSON if node.platform == "jetson" else "")
+    wanted = node.recording or USUAL.get(node.platform, "")
     return catalogue.load(wanted) if wanted else None
 
 
 def needs_repository(node: NodeSpec) -> bool:
-    """Whether the lab has packages for the release of JetPack that a node pretends to run."""
+    """Whether the lab has packages for what a node pretends to run: its release of JetPack, or Debian with a GPU."""
     recording = _recording(node)
-    return recording is not None and bool(_packages(recording)[0])
+    return recording is not None and (bool(_packages(recording)[0]) or _is_debian_with_a_gpu(recording))
+
+
+def _is_debian_with_a_gpu(recording: Recording) -> bool:
+    """A host whose driver and toolkit come from the lab's stand-ins for Debian's and NVIDIA's repositories."""
+    system = recording.files.get("/etc/os-release", "")
+    return recording.has_discrete_gpu and "ID=debian\n" in system and "VERSION_CODENAME=bookworm\n" in system
 
 
 def _packages(recording: Recording) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
@@ -91,6 +99,8 @@ def _add_recording(seed: Path, recording: Recording) -> list[str]:
     if built:
         (seed / "install").write_text("".join(f"{name}={version}\n" for name, version in built))
         lay_out_files({nvidia.SOURCES_LIST: nvidia.sources_list()}, seed / "files")
+    if _is_debian_with_a_gpu(recording):
+        lay_out_files({nvidia.DEBIAN_LIST: nvidia.sources_list("dgpu")}, seed / "files")
     for name, version in pretended:
         control = seed / "packages" / name / "DEBIAN" / "control"
         control.parent.mkdir(parents=True)
@@ -100,7 +110,7 @@ def _add_recording(seed: Path, recording: Recording) -> list[str]:
         {
             *shown.values(),
             *(["nvidia-l4t-packages"] if built or pretended else []),
-            *(["gpu"] if recording.is_jetson else []),
+            *(["gpu"] if recording.is_jetson or recording.has_discrete_gpu else []),
         }
     )
 

@@ -9,7 +9,7 @@ from typing import Literal
 from edgectl.errors import UsageError
 
 Role = Literal["control_plane", "worker"]
-Platform = Literal["cpu", "jetson"]
+Platform = Literal["cpu", "jetson", "dgpu"]
 
 DEFAULT_NODES = "nuc1:control_plane,nuc2,orin1:jetson"
 MAX_NODES = 50
@@ -23,7 +23,8 @@ class NodeSpec:
     name: str
     role: Role = "worker"
     platform: Platform = "cpu"
-    # The recording of the host that it pretends to be: a name, or the path of a file. "": none, or the usual Jetson.
+    # The recording of the host that it pretends to be: a name, or the path of a file. "": none, or the usual one of its
+    # platform.
     recording: str = ""
 
 
@@ -39,7 +40,7 @@ def parse_name(name: str) -> str:
 
 
 def parse_nodes(text: str) -> list[NodeSpec]:
-    """Nodes from `name[:control_plane][:jetson][:recording=NAME],...`; at least one must be a control plane."""
+    """Nodes from `name[:control_plane][:jetson|:dgpu][:recording=NAME],...`; at least one must be a control plane."""
     nodes = [_parse_node(part.strip()) for part in text.split(",") if part.strip()]
     names = [node.name for node in nodes]
     doubled = sorted({name for name in names if names.count(name) > 1})
@@ -66,29 +67,30 @@ def _parse_node(text: str) -> NodeSpec:
     for trait in traits:
         if trait == "control_plane":
             role = "control_plane"
-        elif trait == "jetson":
-            platform = "jetson"
+        elif trait in ("jetson", "dgpu"):
+            platform = "jetson" if trait == "jetson" else "dgpu"
         elif trait.startswith("recording="):
             recording = trait.removeprefix("recording=")
         elif trait not in ("worker", "cpu"):
             raise UsageError(
                 f"--nodes: {trait!r} is nothing that {name} can be",
-                "known are control_plane, worker, jetson, cpu and recording=NAME",
+                "known are control_plane, worker, jetson, dgpu, cpu and recording=NAME",
                 f"edgectl lab up --nodes {DEFAULT_NODES}",
             )
     return _with_recording(NodeSpec(name, role, platform), recording) if recording else NodeSpec(name, role, platform)
 
 
 def _with_recording(node: NodeSpec, wanted: str) -> NodeSpec:
-    """The node as the recorded host, which says itself whether it is a Jetson."""
+    """The node as the recorded host, which says itself whether it is a Jetson or has a discrete GPU."""
     from edgectl.recording import catalogue
 
     recording = catalogue.load(wanted)
-    if node.platform == "jetson" and not recording.is_jetson:
+    is_one: Platform = "jetson" if recording.is_jetson else "dgpu" if recording.has_discrete_gpu else "cpu"
+    if node.platform not in ("cpu", is_one):
         raise UsageError(
-            f"--nodes: {node.name} cannot be a Jetson",
+            f"--nodes: {node.name} cannot {'be a Jetson' if node.platform == 'jetson' else 'have a discrete GPU'}",
             f"the recording {wanted} is of another machine: {recording.title}",
         )
     # A file is remembered by its whole path: the lab may be taken up again from another directory.
     known = wanted if wanted in catalogue.names() else str(catalogue.path(wanted))
-    return NodeSpec(node.name, node.role, "jetson" if recording.is_jetson else "cpu", known)
+    return NodeSpec(node.name, node.role, is_one, known)

@@ -54,7 +54,7 @@ def _entry(one: Effective, *, origin: bool) -> Iterator[str]:
 
 def _value(one: Effective) -> str:
     if one.unknown:
-        return f"(not known yet: {one.unknown})"
+        return json.dumps(f"(not known yet: {one.unknown})", ensure_ascii=False)
     if isinstance(one.value, str) and one.value == one.value.strip() and _reads_back(one.value):
         return one.value
     return json.dumps(one.value, ensure_ascii=False)

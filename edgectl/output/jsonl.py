@@ -55,7 +55,7 @@ class JsonLinesRenderer:
     def note(self, text: str) -> None:
         self.write({"schema_version": SCHEMA_VERSION, "kind": "note", "text": text})
 
-    def write(self, value: dict[str, Any]) -> None:
+    def write(self, value: Mapping[str, Any]) -> None:
         """Write one document, such as the result at the end."""
         self._stream.write(json.dumps(value, ensure_ascii=False) + "\n")
         self._stream.flush()

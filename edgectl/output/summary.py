@@ -244,7 +244,8 @@ def _failure(failure: Failure, outcome: Outcome) -> Iterator[str]:
         return
     place = f" (working on {failure.delegated_to})" if failure.delegated_to else ""
     yield f"{failure.host} failed in phase {failure.phase}{place}: {failure.task}"
-    yield from _block(failure.message)
+    # The roles don't know what the inventory's directory is called here.
+    yield from _block(failure.message.replace("INVENTORY", shlex.quote(str(outcome.session.inventory.path))))
     if failure.stderr and failure.stderr.splitlines()[-1].strip() not in failure.message:
         yield from _block("\n".join(failure.stderr.splitlines()[-5:]))
     host = failure.host if failure.host in outcome.journal else failure.delegated_to
@@ -277,7 +278,7 @@ def _how_to_go_on(outcome: Outcome, *, preflight_only: bool) -> Iterator[str]:
 
 def command(outcome: Outcome, limit: str = "") -> str:
     """The command line that repeats this verb, or makes up for it."""
-    words = ["edgectl", *(outcome.repeat or outcome.verb).split(), str(outcome.session.inventory.path)]
+    words = ["edgectl", *shlex.split(outcome.repeat or outcome.verb), str(outcome.session.inventory.path)]
     everybody = len(outcome.session.selected) == len(outcome.session.inventory.hosts)
     if limit or not everybody:
         words += ["--limit", limit or ",".join(outcome.session.selected)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from edgectl import content
 from edgectl.errors import EdgectlError, UsageError
 
 SCHEMA_VERSION = 1
+_PCI_VENDOR = r"/sys/bus/pci/devices/[^/]+/vendor"
 Kind = Literal["captured", "constructed"]
 
 
@@ -48,6 +50,13 @@ class Recording:
     def is_jetson(self) -> bool:
         """Whether the recorded host runs NVIDIA's Jetson Linux."""
         return "/etc/nv_tegra_release" in self.files
+
+    @property
+    def has_discrete_gpu(self) -> bool:
+        """Whether the recorded host has an NVIDIA GPU on its PCI bus, and is no Jetson."""
+        return not self.is_jetson and any(
+            text.strip() == "0x10de" for path, text in self.files.items() if re.fullmatch(_PCI_VENDOR, path)
+        )
 
     def lay_out(self, root: Path) -> None:
         """Write the recording as a directory that the probe takes for a host's root."""

@@ -1,4 +1,4 @@
-"""The private directory of one run and the environment that Ansible gets: ours, minimal, with no secret in it.
+"""The private directory of one run and the environment that Ansible gets: ours, minimal, with no secret of ours in it.
 
 ansible-runner would switch host key checking off, put variables on the command line, keep the whole environment in a
 file and share a fact cache with later runs; each setting here that looks odd undoes one of these.
@@ -28,6 +28,7 @@ _PASSED_ON = (
     "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME",
     "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
     *VAULT_FILE_VARIABLES,
+    "NGC_API_KEY",  # NVIDIA's own name for it, for device_plugin_ngc_key
 )  # fmt: skip
 
 _PREFIX = "edgectl-run-"

@@ -14,6 +14,8 @@ _PATTERNS = (
     re.compile(r"\b[a-z0-9]{6}\.[a-z0-9]{16}\b"),
     re.compile(r"(?<=certificate-key )[0-9a-f]{64}\b"),
     re.compile(r"\bK10[0-9a-f]{64}::\S+"),
+    # A key of NVIDIA's registry.
+    re.compile(r"\bnvapi-[A-Za-z0-9_-]{16,}"),
     # A service account's JSON web token.
     re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*"),
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL),

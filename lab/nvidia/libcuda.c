@@ -1,10 +1,7 @@
-/* Stands for a Jetson's CUDA driver library in edgectl's lab, where there is no GPU: it loads, says which CUDA the
- * driver would run, and finds no device. No libc, so that it loads in any container. */
+/* Stands for the CUDA driver library in edgectl's lab, where there is no GPU: it loads, says which CUDA the driver would
+ * run (CUDA, such as 12060 of JetPack 6.2), and finds no device. No libc, so that it loads in any container. */
 
 enum { CUDA_SUCCESS = 0, CUDA_ERROR_INVALID_VALUE = 1, CUDA_ERROR_NO_DEVICE = 100 };
-
-/* JetPack 6.2: CUDA 12.6. */
-static const int driver_version = 12060;
 
 int cuInit(unsigned int flags)
 {
@@ -16,7 +13,7 @@ int cuDriverGetVersion(int *version)
 {
     if (!version)
         return CUDA_ERROR_INVALID_VALUE;
-    *version = driver_version;
+    *version = CUDA;
     return CUDA_SUCCESS;
 }
 

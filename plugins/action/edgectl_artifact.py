@@ -18,38 +18,39 @@ class ActionModule(ActionBase):
     """Asks the host first, so that files already in place cost no transfer."""
 
     _VALID_ARGS = frozenset(("files", "record", "state"))
+    # The option that lists the files, and the key by which host and controller call one.
+    items, key = "files", "dest"
 
     def run(self, tmp=None, task_vars=None):
         super().run(tmp, task_vars)
-        answer = self._execute_module("edgectl_artifact", task_vars=task_vars)
+        answer = self._execute_module(task_vars=task_vars)
         if answer.get("failed") or not answer.get("needed") or self._task.check_mode:
             return answer
 
-        files = {file["dest"]: file for file in self._task.args["files"]}
-        absent = [dest for dest in answer["needed"] if not Path(files[dest]["src"]).is_file()]
+        files = {file[self.key]: file for file in self._task.args[self.items]}
+        absent = [files[one] for one in answer["needed"] if not Path(files[one]["src"]).is_file()]
         if absent:
-            source = files[absent[0]]["src"]
-            return {"failed": True, "msg": f"{source} is named by the manifest and is not there; {left(absent[0])}"}
+            words = f"is named by the manifest and is not there; {self.left(absent[0])}"
+            return {"failed": True, "msg": f"{absent[0]['src']} {words}"}
         self._make_tmp_path()
         uploaded = {}
-        for number, dest in enumerate(answer["needed"]):
-            uploaded[dest] = self._connection._shell.join_path(self._connection._shell.tmpdir, f"artifact-{number}")
-            self._transfer_file(files[dest]["src"], uploaded[dest])
+        for number, one in enumerate(answer["needed"]):
+            uploaded[one] = self._connection._shell.join_path(self._connection._shell.tmpdir, f"artifact-{number}")
+            self._transfer_file(files[one]["src"], uploaded[one])
         self._fixup_perms2((self._connection._shell.tmpdir, *uploaded.values()))
-        answer = self._execute_module(
-            "edgectl_artifact", module_args={**self._task.args, "uploaded": uploaded}, task_vars=task_vars
-        )
+        answer = self._execute_module(module_args={**self._task.args, "uploaded": uploaded}, task_vars=task_vars)
         return self._with_the_source_blamed(answer, files) if answer.get("damaged") else answer
 
     def _with_the_source_blamed(self, answer, files):
         """A digest that does not fit is the transfer's fault, or that of the file here."""
-        dest, file = next((dest, file) for dest, file in files.items() if file["src"] == answer["damaged"])
+        file = next(file for file in files.values() if file["src"] == answer["damaged"])
         seen, expected = digest_of(Path(file["src"])), file["sha256"].lower()
         if seen == expected:
             return answer
         words = f"is not the file that the manifest names (sha256 {seen}, expected {expected})"
-        return {**answer, "msg": f"{file['src']} {words}; {left(dest)}"}
+        return {**answer, "msg": f"{file['src']} {words}; {self.left(file)}"}
 
-
-def left(dest: str) -> str:
-    return f"{dest} is left as it was"
+    @staticmethod
+    def left(file) -> str:
+        """What has become of the host."""
+        return f"{file['dest']} is left as it was"

@@ -25,11 +25,11 @@ class ActionModule(ActionBase):
         result = super().run(tmp, task_vars)
         asked = dict(self._task.args)
         asked.setdefault("role", self._task._role.get_name() if self._task._role else "")
+        if self._task.check_mode:
+            return {**result, "changed": False}
         if asked["state"] == "begun":
             # For phase verify: something was done on this host.
             result["ansible_facts"] = {"edgectl_worked": True}
-        if self._task.check_mode:
-            return {**result, "changed": False}
         if asked["state"] != "absent" and only_some_tasks(task_vars):
             # The roles that come after this one decide by what it leaves, receipt or not.
             if asked["state"] != "recorded":

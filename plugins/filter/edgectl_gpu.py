@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
+
+from edgectl_gpu_sharing import WITH_REPLICAS, impossible_on_a_jetson, misnumbered
 
 RESOURCE = "nvidia.com/gpu"
 CONFIG_LABEL = "nvidia.com/device-plugin.config"
@@ -35,17 +41,10 @@ def offered(madison: str, source_list: str) -> dict[str, str]:
     return found
 
 
-def archives(offered_files: list[dict[str, Any]], directory: str) -> list[dict[str, Any]]:
-    """Image archives of an artifacts directory as files for M(edgectl_artifact)."""
-    return [
-        {
-            "src": f"{directory}/{file['path']}",
-            "dest": f"/var/lib/edgectl/{file['name']}.tar",
-            "sha256": file["sha256"],
-            "mode": "0600",
-        }
-        for file in offered_files
-    ]
+def sharing_mistake(sharing: Mapping[str, Any], platform: str) -> str:
+    """What is wrong with the option device_plugin_sharing on a host of a platform; empty where nothing is."""
+    mistake = (impossible_on_a_jetson(sharing) if platform == "jetson" else None) or misnumbered(sharing)
+    return f"{mistake.what}: {mistake.why}. Set {mistake.fix}" if mistake else ""
 
 
 def profile(document: Mapping[str, Any], sharing: Mapping[str, Any]) -> dict[str, Any]:
@@ -59,8 +58,10 @@ def profile(document: Mapping[str, Any], sharing: Mapping[str, Any]) -> dict[str
     mode = sharing.get("mode") or "none"
     replicas = int(sharing.get("replicas") or 1)
     jetson = document.get("jetson")
-    count = 1 if jetson else len([gpu for gpu in document.get("gpus") or [] if gpu["kind"] == "pci"])
-    shared = mode in ("time-slicing", "mps")
+    cards = [gpu for gpu in document.get("gpus") or [] if gpu["kind"] == "pci"]
+    # One that is given to virtual machines is out of the plugin's sight.
+    count = 1 if jetson else len([card for card in cards if card.get("kernel_driver") != "vfio-pci"])
+    shared = mode in WITH_REPLICAS
     config: dict[str, Any] = {"version": "v1", "flags": {"migStrategy": sharing.get("mig_strategy") or "none"}}
     if jetson:
         config["flags"] |= {"deviceDiscoveryStrategy": "tegra", "plugin": {"deviceIDStrategy": "index"}}
@@ -107,7 +108,7 @@ def _labels(
         CONFIG_LABEL: name,
         "nvidia.com/gpu.count": str(count),
         "nvidia.com/gpu.replicas": str(replicas),
-        "nvidia.com/gpu.sharing-strategy": mode if mode in ("time-slicing", "mps") else "none",
+        "nvidia.com/gpu.sharing-strategy": mode if mode in WITH_REPLICAS else "none",
     }
     jetson = document.get("jetson")
     product = _product(document)
@@ -141,4 +142,8 @@ class FilterModule:
     """Makes the filters known to Ansible."""
 
     def filters(self) -> dict[str, Any]:
-        return {"edgectl_offered": offered, "edgectl_archives": archives, "edgectl_gpu_profile": profile}
+        return {
+            "edgectl_offered": offered,
+            "edgectl_gpu_profile": profile,
+            "edgectl_sharing_mistake": sharing_mistake,
+        }

@@ -18,6 +18,8 @@ RUNTIME_DROP_IN = "/etc/containerd/conf.d/50-edgectl-nvidia.toml"
 # The table of the CRI plugin that holds runtimes, by the version of the configuration's format.
 CRI_V2 = ("plugins", "io.containerd.grpc.v1.cri")
 CRI_V3 = ("plugins", "io.containerd.cri.v1.runtime")
+# Names by which `disabled_plugins` switches it off, of containerd 1.x and 2.x.
+CRI_PLUGINS = ("cri", "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime", "io.containerd.cri.v1.images")
 
 
 class Rejected(Exception):

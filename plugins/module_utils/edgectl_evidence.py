@@ -18,8 +18,8 @@ measures again with it.
     {"routes": INTERFACE}                routes through it, without the kernel's own
     {"rules": PREFIX}                    lines of iptables-save with this text
     {"ufw": RULE}                        that ufw has this rule, as `ufw show added` words it
-    {"node": NAME, "api": {...}}         the Node object: pod CIDR, address, Ready; with "labels": [NAME] and
-                                         "allocatable": [RESOURCE] these as well
+    {"node": NAME, "api": {...}}         the Node object: pod CIDR, address, Ready; with "labels": [NAME],
+                                         "allocatable": [RESOURCE] and "taints": [KEY:EFFECT] these as well
     {"object": PATH, "api": {...}}       that the API has this object
 
 api: {"server": URL, "ca": FILE, "credentials": FILE}; credentials are a kubeconfig with embedded certificates, or a
@@ -331,6 +331,9 @@ def _node(item: dict[str, Any], _commands: _Commands) -> Any:
         seen["labels"] = {name: node["metadata"].get("labels", {}).get(name) for name in item["labels"]}
     if "allocatable" in item:
         seen["allocatable"] = {name: status.get("allocatable", {}).get(name) for name in item["allocatable"]}
+    if "taints" in item:
+        there = ["{key}:{effect}".format(**taint) for taint in node.get("spec", {}).get("taints") or []]
+        seen["taints"] = {taint: taint in there for taint in item["taints"]}
     return seen
 
 

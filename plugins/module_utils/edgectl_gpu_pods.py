@@ -42,9 +42,3 @@ def holders(pods: Iterable[dict[str, Any]], node: str, resource: str) -> dict[st
         if held:
             found["{}/{}".format(pod["metadata"]["namespace"], pod["metadata"]["name"])] = held
     return found
-
-
-def allocatable(node: dict[str, Any], resource: str) -> int | None:
-    """How many of a resource a node offers; None where it does not know of the resource."""
-    value = (node.get("status", {}).get("allocatable") or {}).get(resource)
-    return None if value is None else int(value)

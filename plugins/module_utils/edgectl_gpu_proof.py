@@ -345,12 +345,6 @@ def short_of(node, expected, resource):
     }
 
 
-def device_plugins(on_node):
-    """The state of NVIDIA's device plugin on a node, a line a pod."""
-    pods = [pod for pod in on_node if "device-plugin" in pod["metadata"]["name"]]
-    return [describe(pod) for pod in pods] or ["no pod of a device plugin is on the node"]
-
-
 def fix(kind, node, options):
     """What to do about a problem."""
     again = "edgectl bootstrap INVENTORY --limit {} --full".format(node)

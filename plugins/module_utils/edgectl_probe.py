@@ -91,6 +91,17 @@ JETPACK_OF_L4T = (
 )  # fmt: skip
 SOC_OF_COMPATIBLE = {"tegra264": "thor", "tegra234": "orin", "tegra194": "xavier", "tegra186": "tx2", "tegra210": "tx1"}
 
+# Where distributions and NVIDIA's installer put the libraries of a discrete GPU's driver.
+LIBRARY_DIRECTORIES = (
+    "/usr/lib/{machine}-linux-gnu", "/usr/lib/{machine}-linux-gnu/nvidia/current", "/usr/lib64", "/usr/lib",
+)  # fmt: skip
+# The driver's kernel module in modules.dep. Debian's DKMS calls it nvidia-current; Ubuntu's directories differ.
+NVIDIA_MODULE = re.compile(r"/nvidia(-current|-tesla[\w-]*|-legacy[\w-]*)?\.ko(\.\w+)?:", re.MULTILINE)
+# Its last byte says whether the firmware starts signed code only. (UEFI 2.10, 3.3)
+SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+# DKMS makes this key when it first builds a module, and signs with it.
+DKMS_KEY = "/var/lib/dkms/mok.pub"
+
 DIRECTORIES_TO_MEASURE = ("/", "/var/lib", "/boot")
 KUBERNETES_DIRECTORIES = ("/etc/kubernetes", "/var/lib/kubelet", "/var/lib/etcd")
 KUBEADM_MARK = "/var/lib/edgectl/kubeadm.json"  # role kubeadm leaves it on hosts that it works on
@@ -267,17 +278,21 @@ def kernel(host: Host) -> dict[str, Any]:
     loaded = sorted(line.split(" ", 1)[0] for line in host.lines("/proc/modules"))
     directory = "/lib/modules/" + release
     indexes = [host.read(f"{directory}/{name}") for name in ("modules.builtin", "modules.dep")]
-    machine = os.uname().machine if host.live else host.read("/.commands/uname-machine")
     return {
         "release": release,
         "version": host.read("/proc/sys/kernel/version"),
-        "arch": machine,
+        "arch": machine(host),
         "config": config,
         "modules_loaded": loaded,
         "module_available": {name: module_available(name, config, loaded, indexes) for name in CONFIG_OF_MODULE},
         "tun": host.exists("/dev/net/tun"),
         "cmdline": host.read("/proc/cmdline"),
     }
+
+
+def machine(host: Host) -> str | None:
+    """As `uname -m` names it."""
+    return os.uname().machine if host.live else host.read("/.commands/uname-machine")
 
 
 def kernel_config(host: Host, release: str) -> dict[str, str] | None:
@@ -597,8 +612,7 @@ def power_mode(host: Host) -> str | None:
 
 def gpus(host: Host) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    # "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue ..."; the open one has "for x86_64" there.
-    loaded = re.search(r"Kernel Module(?: for \S+)?\s+(\d+(?:\.\d+)+)", host.read("/proc/driver/nvidia/version") or "")
+    loaded = loaded_driver(host)
     for bus in host.names("/sys/bus/pci/devices"):
         device = "/sys/bus/pci/devices/" + bus
         if host.read(device + "/vendor") != "0x10de" or not (host.read(device + "/class") or "").startswith("0x03"):
@@ -606,6 +620,7 @@ def gpus(host: Host) -> list[dict[str, Any]]:
         facts = dict(
             re.findall(r"^(.+?):\s+(.+)$", host.read(f"/proc/driver/nvidia/gpus/{bus}/information") or "", re.M)
         )
+        bound = re.search(r"^DRIVER=(\S+)", host.read(device + "/uevent") or "", re.M)
         found.append(
             {
                 "kind": "pci",
@@ -613,7 +628,9 @@ def gpus(host: Host) -> list[dict[str, Any]]:
                 "name": facts.get("Model"),
                 "uuid": facts.get("GPU UUID"),
                 "driver": bool(facts),
-                "driver_version": loaded.group(1) if loaded and facts else None,
+                "driver_version": loaded if facts else None,
+                # Any that has it: nvidia, nouveau, vfio-pci of one that is given to virtual machines.
+                "kernel_driver": bound.group(1) if bound else None,
             }
         )
     nodes = [node for node in ("/dev/nvhost-gpu", "/dev/nvgpu/igpu0") if host.exists(node)]
@@ -625,6 +642,42 @@ def gpus(host: Host) -> list[dict[str, Any]]:
             {"kind": "integrated", "bus": None, "name": None, "uuid": None, "driver": True, "device_nodes": nodes}
         )
     return found
+
+
+def loaded_driver(host: Host) -> str | None:
+    """Version of NVIDIA's kernel module that runs, of whatever kind."""
+    # "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue ..."; the open one has "for x86_64" there.
+    said = host.read("/proc/driver/nvidia/version") or ""
+    loaded = re.search(r"Kernel Module(?: for \S+)?\s+(\d+(?:\.\d+)+)", said)
+    return loaded.group(1) if loaded else None
+
+
+def nvidia_driver(host: Host) -> dict[str, Any] | None:
+    """What there is of a discrete GPU's driver; None where there is no such GPU.
+
+    loaded: version of the kernel module that runs; libraries: versions on the disk. available: whether the running
+    kernel has a module to load, None when its modules can't be seen. secure_boot: None without UEFI.
+    """
+    cards = [gpu for gpu in gpus(host) if gpu["kind"] == "pci"]
+    if not cards:
+        return None
+    libraries = set()
+    for directory in (place.format(machine=machine(host)) for place in LIBRARY_DIRECTORIES):
+        for name in host.names(directory):
+            library = re.match(r"lib(?:cuda|nvidia-ml)\.so\.(\d{3}(?:\.\d+)+)$", name)
+            if library and host.exists(directory + "/" + name):
+                libraries.add(library.group(1))
+    modules = host.read("/lib/modules/{}/modules.dep".format(host.read("/proc/sys/kernel/osrelease")))
+    secure = host.read_bytes(SECURE_BOOT)
+    nodes = ["/dev/nvidia{}".format(number) for number in range(len(cards))] + ["/dev/nvidiactl", "/dev/nvidia-uvm"]
+    return {
+        "loaded": loaded_driver(host),
+        "libraries": sorted(libraries),
+        "available": None if modules is None else bool(NVIDIA_MODULE.search(modules)),
+        "device_nodes": [node for node in nodes if host.exists(node)],
+        "secure_boot": None if not secure else secure[-1:] == b"\1",
+        "dkms_key": host.exists(DKMS_KEY),
+    }
 
 
 def toolkit(host: Host) -> dict[str, Any] | None:
@@ -771,6 +824,7 @@ SECTIONS: dict[str, Callable[[Host], Any]] = {
     "apt": apt,
     "jetson": jetson,
     "gpus": gpus,
+    "nvidia_driver": nvidia_driver,
     "toolkit": toolkit,
     "ssh_host_keys": ssh_host_keys,
     "lock": lock,

@@ -157,7 +157,11 @@ def loaded_modules(text: str, cleaner: Cleaner) -> str:
 def module_index(text: str, cleaner: Cleaner) -> str:
     """The lines of the modules that the probe looks for; an index without them is still there, and says so."""
     wanted = tuple("/{}.ko".format(name) for name in edgectl_probe.CONFIG_OF_MODULE)
-    return "".join(line.partition(":")[0] + ":\n" for line in text.splitlines() if any(n in line for n in wanted))
+    return "".join(
+        line.partition(":")[0] + ":\n"
+        for line in text.splitlines()
+        if any(n in line for n in wanted) or edgectl_probe.NVIDIA_MODULE.search(line)
+    )
 
 
 def lines_with(pattern: str) -> Callable[[str, Cleaner], str]:
@@ -311,6 +315,7 @@ FILES: tuple[tuple[str, Callable[[str, Cleaner], str]], ...] = (
     (r"/var/lib/nvpmodel/status", as_is),
     (r"/proc/driver/nvidia/gpus/[^/]+/information", gpu_information),
     (r"/proc/driver/nvidia/version", driver_version),
+    (re.escape(edgectl_probe.SECURE_BOOT), as_is),
     (r"/etc/nvidia-container-runtime/config\.toml", runtime_config),
     (r"/etc/containerd/config\.toml", containerd_config),
     (edgectl_probe.KUBEADM_MARK, kubeadm_mark),
@@ -320,8 +325,9 @@ FILES: tuple[tuple[str, Callable[[str, Cleaner], str]], ...] = (
 
 # Whose being there is all that the probe asks for.
 PRESENT = (
-    r"(/usr(/local)?)?/s?bin/[\w-]+|/dev/net/tun|/dev/nvhost-gpu|/dev/nvgpu/igpu0|/dev/nvidia0|/sys/module/nf_tables|"
-    r"/run/(systemd/(system|timesync/synchronized)|wireguard/[^/]+\.sock|reboot-required)|"
+    r"(/usr(/local)?)?/s?bin/[\w-]+|/dev/net/tun|/dev/nvhost-gpu|/dev/nvgpu/igpu0|/dev/nvidia(\d+|ctl|-uvm)|"
+    r"/usr/lib(64|/[\w-]+)?(/nvidia/current)?/lib(cuda|nvidia-ml)\.so\.[\d.]+|/var/lib/dkms/mok\.pub|"
+    r"/run/(systemd/(system|timesync/synchronized)|wireguard/[^/]+\.sock|reboot-required)|/sys/module/nf_tables|"
     r"/etc/kubernetes/(manifests/kube-apiserver\.yaml|kubelet\.conf)|/etc/rancher/k3s|/var/lib/rancher/k3s"
 )
 CSV_FILES = "/etc/nvidia-container-runtime/host-files-for-container.d"

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.edgectl_digest import file_digest
 
 DOCUMENTATION = r"""
 module: edgectl_artifact
@@ -56,18 +56,6 @@ damaged: {description: The source of a file that arrived with another digest., t
 """
 
 RECORDS = "/var/lib/edgectl/artifacts"
-
-
-def file_digest(path):
-    """The sha256 of a file, in hexadecimal; None when there is no such file."""
-    digest = hashlib.sha256()
-    try:
-        with open(path, "rb") as file:
-            for block in iter(lambda: file.read(1 << 20), b""):
-                digest.update(block)
-    except FileNotFoundError:
-        return None
-    return digest.hexdigest()
 
 
 class Record:

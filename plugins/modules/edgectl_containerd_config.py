@@ -10,6 +10,7 @@ import os
 from ansible.module_utils import edgectl_containerd as containerd
 from ansible.module_utils import edgectl_toml as toml
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.edgectl_text_files import read, write
 
 DOCUMENTATION = r"""
 module: edgectl_containerd_config
@@ -57,7 +58,6 @@ cni_bin_dirs:
   returned: when state is present
 """
 
-CRI_PLUGINS = ("cri", "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime", "io.containerd.cri.v1.images")
 KUBERNETES_REGISTRIES = ("registry.k8s.io/", "k8s.gcr.io/")
 
 # Where the settings stand, by the version of the configuration's format.
@@ -110,7 +110,7 @@ def format_changes(text: str, enable_cri: bool) -> "list[Change]":
             )
         changes.append((("version",), "2"))
     disabled = toml.strings(toml.get(text, ("disabled_plugins",)))
-    kept = [plugin for plugin in disabled if plugin not in CRI_PLUGINS]
+    kept = [plugin for plugin in disabled if plugin not in containerd.CRI_PLUGINS]
     if enable_cri and kept != disabled:
         changes.append((("disabled_plugins",), toml.quoted(kept)))
     return changes
@@ -148,20 +148,6 @@ class Files:
         self.original = os.path.join(module.params["directory"], "config.toml.original")
         self.record = os.path.join(module.params["directory"], "config.json")
 
-    def read(self, path: str) -> str:
-        if not os.path.exists(path):
-            return ""
-        with open(path, encoding="utf-8") as stream:
-            return stream.read()
-
-    def write(self, path: str, text: str, mode: int) -> None:
-        os.makedirs(os.path.dirname(path), mode=0o755 if path == self.path else 0o700, exist_ok=True)
-        temporary = path + ".edgectl-new"
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w", encoding="utf-8") as stream:
-            stream.write(text)
-        os.chmod(temporary, mode)
-        self.module.atomic_move(temporary, path)
-
     def dump(self, text: str) -> str:
         """What containerd makes of a configuration, imports of others included."""
         try:
@@ -171,7 +157,7 @@ class Files:
 
 
 def present(module: AnsibleModule, files: Files) -> "dict[str, object]":
-    before = files.read(files.path)
+    before = read(files.path)
     changes = format_changes(before, module.params["enable_cri"])
     text = with_changes(before, changes)
     changes += setting_changes(text, files.dump(text), module.params)
@@ -185,7 +171,7 @@ def present(module: AnsibleModule, files: Files) -> "dict[str, object]":
             )
         )
     if changes and not module.check_mode:
-        record = json.loads(files.read(files.record) or '{"existed": null, "changes": []}')
+        record = json.loads(read(files.record) or '{"existed": null, "changes": []}')
         for path, value in changes:
             known = next((change for change in record["changes"] if change["path"] == list(path)), None)
             if known is None:
@@ -194,11 +180,11 @@ def present(module: AnsibleModule, files: Files) -> "dict[str, object]":
                 known["ours"] = value
         if record["existed"] is None:
             record["existed"] = os.path.exists(files.path)
-            files.write(files.original, before, 0o600)
+            write(module, files.original, before, 0o600)
         record["sha256"] = hashlib.sha256(after.encode()).hexdigest()
-        files.write(files.record, json.dumps(record, indent=2) + "\n", 0o600)
+        write(module, files.record, json.dumps(record, indent=2) + "\n", 0o600)
         mode = os.stat(files.path).st_mode & 0o777 if os.path.exists(files.path) else 0o644
-        files.write(files.path, after, mode)
+        write(module, files.path, after, mode)
     return {
         "changed": bool(changes),
         "changes": [".".join(path) + " = " + value for path, value in changes],
@@ -208,11 +194,11 @@ def present(module: AnsibleModule, files: Files) -> "dict[str, object]":
 
 
 def absent(module: AnsibleModule, files: Files) -> "dict[str, object]":
-    before = files.read(files.path)
-    record = json.loads(files.read(files.record) or "{}")
+    before = read(files.path)
+    record = json.loads(read(files.record) or "{}")
     after = before
     if record and hashlib.sha256(before.encode()).hexdigest() == record["sha256"]:
-        after = files.read(files.original)
+        after = read(files.original)
     else:
         # Somebody has edited the file since: take back only what still has our value.
         for change in reversed(record.get("changes", [])):
@@ -222,7 +208,7 @@ def absent(module: AnsibleModule, files: Files) -> "dict[str, object]":
                 after = toml.drop(after, path) if former is None else toml.put(after, path, former)
     if not module.check_mode:
         if after != before and (after or record["existed"]):
-            files.write(files.path, after, os.stat(files.path).st_mode & 0o777)
+            write(module, files.path, after, os.stat(files.path).st_mode & 0o777)
         elif after != before:
             os.unlink(files.path)
         for path in (files.original, files.record):

@@ -10,6 +10,7 @@ import os
 from ansible.module_utils import edgectl_toml as toml
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.edgectl_containerd import (
+    CRI_PLUGINS,
     RUNTIME_DROP_IN,
     Rejected,
     cri_table,
@@ -17,6 +18,7 @@ from ansible.module_utils.edgectl_containerd import (
     format_of,
     settings,
 )
+from ansible.module_utils.edgectl_text_files import read, write
 
 DOCUMENTATION = r"""
 module: edgectl_containerd_runtime
@@ -147,20 +149,9 @@ def serves(text: str, name: str, binary: str, default: bool) -> bool:
     )
 
 
-def read(path: str) -> str:
-    if not os.path.exists(path):
-        return ""
-    with open(path, encoding="utf-8") as stream:
-        return stream.read()
-
-
-def write(module: AnsibleModule, path: str, text: str, mode: int) -> None:
-    os.makedirs(os.path.dirname(path), mode=0o755 if path.startswith("/etc/") else 0o700, exist_ok=True)
-    temporary = path + ".edgectl-new"
-    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w", encoding="utf-8") as stream:
-        stream.write(text)
-    os.chmod(temporary, mode)
-    module.atomic_move(temporary, path)
+def cri_is_off(effective: str) -> bool:
+    """Whether settings in force switch off the plugin that has the runtimes."""
+    return bool(set(toml.strings(toml.get(effective, ("disabled_plugins",)))) & set(CRI_PLUGINS))
 
 
 def present(module: AnsibleModule) -> "dict[str, object]":
@@ -169,6 +160,11 @@ def present(module: AnsibleModule) -> "dict[str, object]":
     what = (asked["name"], asked["binary"], asked["default"])
     root, before = read(path), read(drop_in)
     base = dump(module, path, root, leave_out=[drop_in])
+    if cri_is_off(base):
+        module.fail_json(
+            msg="containerd's CRI plugin is switched off ({}: disabled_plugins), so nobody could use the runtime {}; "
+            "role containerd switches it on: containerd_enable_cri: allow".format(path, asked["name"])
+        )
     if serves(base, *what):
         # Somebody else's, and right: a drop-in of ours would only be in their way.
         return {**remove(module), "adopted": True, "files": [path]}

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import json
-import time
-
+from ansible.module_utils import edgectl_gpu_proof as proof
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.edgectl_gpu_pods import allocatable, holders
+from ansible.module_utils.edgectl_gpu_offer import await_offer
+from ansible.module_utils.edgectl_gpu_pods import holders
+from ansible.module_utils.edgectl_kubectl import Kubectl, KubectlError
 
 DOCUMENTATION = r"""
 module: edgectl_gpu_slots
@@ -24,7 +24,6 @@ options:
   resource: {type: str, default: nvidia.com/gpu, description: Name of the resource.}
   wanted: {type: int, description: How many it is to offer; without it any number from 1 on.}
   state: {type: str, choices: [enough, offered], default: offered, description: What to see to.}
-  namespace: {type: str, default: nvidia-device-plugin, description: Where the device plugin's pods are.}
   timeout: {type: int, default: 120, description: Seconds to wait.}
 attributes:
   check_mode: {support: full}
@@ -40,37 +39,16 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-offered: {description: How many the node offers; null where it offers none by that name., type: int, returned: always}
+offered: {description: How many the node offers., type: int, returned: when state is offered}
 held: {description: Pods that hold some and how many., type: dict, returned: when state is enough}
 """
 
 POLL_S = 2
 
 
-class Cluster:
-    """What kubectl says."""
-
-    def __init__(self, module: AnsibleModule) -> None:
-        self.module = module
-
-    def output(self, arguments: "list[str]") -> "str | None":
-        """What a command prints; None where it fails, as it does while the API is restarting."""
-        rc, out, _err = self.module.run_command([*self.module.params["kubectl"], *arguments])
-        return out if rc == 0 else None
-
-    def document(self, arguments: "list[str]") -> "dict":
-        out = self.output(["get", *arguments, "-o", "json"])
-        return json.loads(out) if out else {}
-
-    def pods(self, namespace: "list[str]") -> "list[dict]":
-        on_node = "--field-selector=spec.nodeName=" + self.module.params["node"]
-        return self.document(["pods", *namespace, on_node]).get("items", [])
-
-
-def enough(module: AnsibleModule, cluster: Cluster) -> "dict[str, object]":
+def enough(module: AnsibleModule, kubectl: Kubectl) -> "dict[str, object]":
     node, resource, wanted = (module.params[name] for name in ("node", "resource", "wanted"))
-    offered = allocatable(cluster.document(["node", node]), resource)
-    held = holders(cluster.pods(["--all-namespaces"]), node, resource)
+    held = holders(kubectl.pods_on(node), node, resource)
     if wanted is not None and sum(held.values()) > wanted:
         module.fail_json(
             msg="{} is to offer {} {}, and pods hold {} of them: {}. Nothing was changed. End some of these pods, or "
@@ -83,58 +61,17 @@ def enough(module: AnsibleModule, cluster: Cluster) -> "dict[str, object]":
                 sum(held.values()),
             ),
             held=held,
-            offered=offered,
         )
-    return {"offered": offered, "held": held}
+    return {"held": held}
 
 
-def await_offer(module: AnsibleModule, cluster: Cluster) -> "dict[str, object]":
-    node, resource, wanted = (module.params[name] for name in ("node", "resource", "wanted"))
-    deadline = time.monotonic() + module.params["timeout"]
-    while True:
-        offered = allocatable(cluster.document(["node", node]), resource)
-        if offered is not None and offered > 0 and wanted in (None, offered):
-            return {"offered": offered}
-        if time.monotonic() > deadline:
-            break
-        time.sleep(POLL_S)
-    return module.fail_json(
-        msg="{} offers {} {} after {} s, not {}. {}".format(
-            node,
-            "no" if offered is None else offered,
-            resource,
-            module.params["timeout"],
-            "one or more" if wanted is None else wanted,
-            said_by_plugin(module, cluster),
-        ),
-        offered=offered,
-    )
-
-
-def said_by_plugin(module: AnsibleModule, cluster: Cluster) -> str:
-    """Why the device plugin of the node does not do its work, in its own words."""
-    namespace = ["--namespace", module.params["namespace"]]
-    pods = cluster.pods(namespace)
-    if not pods:
-        return "No pod of the device plugin is on it: kubectl {} get daemonsets".format(" ".join(namespace))
-    name = pods[0]["metadata"]["name"]
-    log = cluster.output(["logs", *namespace, name, "--tail=5"]) or cluster.output(
-        ["logs", *namespace, name, "--tail=5", "--previous"]
-    )
-    return "The device plugin's pod {} is {}{}".format(
-        name, state_of(pods[0]), ", and says: " + " / ".join(log.split("\n")).strip(" /") if log else ""
-    )
-
-
-def state_of(pod: "dict") -> str:
-    """A pod's state in a few words, with the reason where there is one."""
-    for status in pod.get("status", {}).get("containerStatuses") or []:
-        waiting = (status.get("state") or {}).get("waiting")
-        if waiting:
-            return "{}{}".format(
-                waiting.get("reason", "waiting"), ": " + waiting["message"] if waiting.get("message") else ""
-            )
-    return str(pod.get("status", {}).get("phase", "unknown"))
+def offered(module: AnsibleModule, kubectl: Kubectl) -> "dict[str, object]":
+    name, resource, wanted, seconds = (module.params[key] for key in ("node", "resource", "wanted", "timeout"))
+    node, short = await_offer(kubectl, name, wanted, resource, seconds, POLL_S)
+    if short is not None:
+        evidence = " / ".join(short["evidence"].splitlines())
+        module.fail_json(msg="{} after {} s: {}".format(short["what"], seconds, evidence))
+    return {"offered": proof.offered(node, resource)}
 
 
 def main() -> None:
@@ -145,13 +82,15 @@ def main() -> None:
             "resource": {"type": "str", "default": "nvidia.com/gpu"},
             "wanted": {"type": "int"},
             "state": {"type": "str", "choices": ["enough", "offered"], "default": "offered"},
-            "namespace": {"type": "str", "default": "nvidia-device-plugin"},
             "timeout": {"type": "int", "default": 120},
         },
         supports_check_mode=True,
     )
-    cluster = Cluster(module)
-    result = (enough if module.params["state"] == "enough" else await_offer)(module, cluster)
+    kubectl = Kubectl(module, module.params["kubectl"])
+    try:
+        result = (enough if module.params["state"] == "enough" else offered)(module, kubectl)
+    except KubectlError as error:
+        module.fail_json(msg="the API does not tell about {}: {}".format(module.params["node"], error))
     module.exit_json(changed=False, **result)
 
 

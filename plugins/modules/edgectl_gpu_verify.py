@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-import json
 import shlex
+import textwrap
 import time
 
 from ansible.module_utils import edgectl_gpu_proof as proof
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.edgectl_gpu_offer import await_offer
+from ansible.module_utils.edgectl_kubectl import Kubectl, KubectlError
 
 DOCUMENTATION = r"""
 module: edgectl_gpu_verify
@@ -89,37 +91,6 @@ SETTLE_SECONDS = 90
 MOST_EXTRA = 8
 
 
-class KubectlError(Exception):
-    """kubectl failed; its last line says why."""
-
-
-class Kubectl:
-    """Talks to the API."""
-
-    def __init__(self, module, command):
-        self.module = module
-        self.command = list(command)
-
-    def run(self, *arguments, data=None):
-        # A deletion that waits holds one request open for long, and has a limit of its own.
-        limit = [] if arguments[0] == "delete" else ["--request-timeout=20s"]
-        rc, out, err = self.module.run_command([*self.command, *limit, *arguments], data=data)
-        if rc != 0:
-            said = [line for line in (err or out).splitlines() if line.strip()]
-            raise KubectlError("\n".join(said) or "kubectl ended with {}".format(rc))
-        return out
-
-    def get(self, *arguments):
-        out = self.run("get", *arguments, "--output=json", "--ignore-not-found")
-        return json.loads(out) if out.strip() else {}
-
-    def items(self, *arguments):
-        return self.get(*arguments).get("items", [])
-
-    def apply(self, objects):
-        self.run("apply", "--filename=-", data=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
-
-
 class Verification:
     """One node's verification, from what the node offers to what the pods proved."""
 
@@ -163,7 +134,7 @@ class Verification:
         node = self._offer()
         if node is None:
             return
-        on_node = self._on_node()
+        on_node = self.kubectl.pods_on(self.name)
         held = proof.holders(on_node, self.name, self.resource, self.namespace)
         free = max(0, self.result["allocatable"] - sum(held.values()))
         self.result.update(free=free, in_use_by=held)
@@ -178,22 +149,14 @@ class Verification:
 
     def _offer(self):
         """The node, once it offers what it should; None when it does not in time."""
-        deadline = time.monotonic() + OFFER_SECONDS
-        while True:
-            node = self.kubectl.get("node", self.name)
-            if not node:
-                self._problem({"kind": "offer", "what": "there is no node {}".format(self.name), "evidence": ""})
-                return None
+        node, short = await_offer(self.kubectl, self.name, self.options["expected"], self.resource, OFFER_SECONDS, POLL)
+        if node:
             self.result["allocatable"] = proof.offered(node, self.resource)
             self.result["product"] = node["metadata"].get("labels", {}).get(proof.NVIDIA_PRODUCT, "")
-            short = proof.short_of(node, self.options["expected"], self.resource)
-            if short is None:
-                return node
-            if time.monotonic() >= deadline:
-                short["evidence"] = "\n".join([short["evidence"], *proof.device_plugins(self._on_node())])
-                self._problem(short)
-                return None
-            time.sleep(POLL)
+        if short is None:
+            return node
+        self._problem(short)
+        return None
 
     def _start(self, node, number):
         """Make the frame and that many pods; the API needs a moment before it takes pods in a new namespace."""
@@ -204,7 +167,7 @@ class Verification:
         deadline = time.monotonic() + SETTLE_SECONDS / 3
         while True:
             try:
-                self.kubectl.apply(objects)
+                self.kubectl.run("apply", "--filename=-", documents=objects)
             except KubectlError as error:
                 if "serviceaccount" not in str(error) or time.monotonic() >= deadline:
                     raise
@@ -239,7 +202,7 @@ class Verification:
         node = self.kubectl.get("node", self.name)
         if not node:
             raise KubectlError("there is no node {} any more".format(self.name))
-        on_node = self._on_node()
+        on_node = self.kubectl.pods_on(self.name)
         own = self.kubectl.items("pods", "--namespace", self.namespace)
         events = []
         for pod in own:
@@ -259,9 +222,6 @@ class Verification:
         answer = proof.answer_in(log)
         if answer is not None:
             self.answers[name] = answer
-
-    def _on_node(self):
-        return self.kubectl.items("pods", "--all-namespaces", "--field-selector", "spec.nodeName=" + self.name)
 
     def _tell(self, scene, verdict, silent):
         self.result.update(
@@ -318,12 +278,17 @@ class Verification:
 
 
 def said(result):
-    """What is wrong in one line, with the first of what was seen: `edgectl verify gpu` shows it all."""
-    what = "; ".join(problem["what"] for problem in result["problems"])
-    seen = [problem["evidence"].splitlines()[0] for problem in result["problems"] if problem["evidence"]]
-    return "the GPU of {} is not proved: {}{}. All of it, with the fix: edgectl verify gpu --host {}".format(
-        result["node"], what, " ({})".format(seen[0]) if seen else "", result["node"]
-    )
+    """What is wrong, what was seen and what to do about it, in a few lines; `edgectl verify gpu` tells all of it."""
+    problem, *others = result["problems"]
+    seen = problem["evidence"].splitlines()
+    # The state of what was looked at comes first, its last words come last.
+    lines = ["seen: " + line for line in seen[:1] + seen[1:][-1:]]
+    lines.append("fix: " + problem["fix"])
+    more = " ({} more)".format(len(others)) if others else ""
+    lines.append("all of it{}: edgectl verify gpu --host {}".format(more, result["node"]))
+    whole = {"subsequent_indent": "  ", "break_long_words": False, "break_on_hyphens": False}
+    folded = (textwrap.fill(line, 76, **whole) for line in lines)
+    return "\n".join(["the GPU of {} is not proved: {}".format(result["node"], problem["what"]), *folded])
 
 
 def main():

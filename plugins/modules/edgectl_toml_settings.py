@@ -8,6 +8,7 @@ import os
 
 from ansible.module_utils import edgectl_toml as toml
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.edgectl_text_files import read, write
 
 DOCUMENTATION = r"""
 module: edgectl_toml_settings
@@ -70,13 +71,6 @@ def split(path: str) -> "tuple[str, ...]":
     return tuple(path.split("."))
 
 
-def read(path: str) -> str:
-    if not os.path.exists(path):
-        return ""
-    with open(path, encoding="utf-8") as stream:
-        return stream.read()
-
-
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
@@ -100,19 +94,10 @@ def main() -> None:
         if after != before:
             write(module, path, after, os.stat(path).st_mode & 0o777)
         if record and record != former:
-            os.makedirs(os.path.dirname(record_path), mode=0o700, exist_ok=True)
             write(module, record_path, json.dumps(record, indent=2) + "\n", 0o600)
         elif not record and os.path.exists(record_path):
             os.unlink(record_path)
     module.exit_json(changed=after != before, diff={"before": before, "after": after, "before_header": path})
-
-
-def write(module: AnsibleModule, path: str, text: str, mode: int) -> None:
-    temporary = path + ".edgectl-new"
-    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w", encoding="utf-8") as stream:
-        stream.write(text)
-    os.chmod(temporary, mode)
-    module.atomic_move(temporary, path)
 
 
 if __name__ == "__main__":

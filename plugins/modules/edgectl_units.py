@@ -121,9 +121,10 @@ class Systemd:
 def settle(systemd: Systemd, unit: "dict[str, object]", shown: "dict[str, str]") -> None:
     """Bring one unit into its state."""
     name = str(unit["name"])
-    if shown["LoadState"] == "not-found" and not (systemd.module.check_mode and unit["state"] == "started"):
-        if unit["optional"]:
-            return
+    if shown["LoadState"] == "not-found" and unit["optional"]:
+        return
+    # A dry run has not laid the unit's file.
+    if shown["LoadState"] == "not-found" and not systemd.module.check_mode:
         systemd.module.fail_json(msg="there is no unit {}".format(name), done=systemd.done, changed=bool(systemd.done))
     active = shown["ActiveState"] in ("active", "reloading")
     if unit["state"] == "stopped" and shown["ActiveState"] not in ("inactive", "failed"):

@@ -1,6 +1,7 @@
 """One lab of four machines for all end-to-end tests; the files run in the order of their numbers.
 
-Three machines form the cluster, the fourth (`nuc3`) is first a LAN host outside of it and later a new worker.
+Three machines form the cluster. The fourth (`gpu1`), a PC with a discrete GPU and no driver for it, is first a LAN host
+outside of it and later a new worker.
 The state file is written, so the tests work on a copy of the lab's inventory.
 """
 
@@ -22,7 +23,7 @@ LAB = os.environ.get("EDGECTL_E2E_LAB", "e2e")
 # For work on the tests: `EDGECTL_E2E_KEEP=1` leaves the lab standing and takes it up again.
 KEEP = "EDGECTL_E2E_KEEP" in os.environ
 KEPT = Path(tempfile.gettempdir()) / "edgectl-e2e-kept" / "inventory"
-NODES = "nuc1:control_plane,nuc2,orin1:jetson,nuc3"
+NODES = "nuc1:control_plane,nuc2,orin1:jetson,gpu1:dgpu"
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +41,7 @@ def lab(machine_before: machine.State, tmp_path_factory: pytest.TempPathFactory)
     inventory = KEPT if KEEP else tmp_path_factory.mktemp("e2e") / "inventory"
     if not inventory.exists():
         shutil.copytree(lab_status(LAB)["inventory"], inventory)
-        take_out_worker(inventory, "nuc3")
+        take_out_worker(inventory, "gpu1")
     yield Cluster(LAB, inventory)
     if not KEEP:
         edgectl("lab", "down", "--name", LAB)
@@ -49,7 +50,7 @@ def lab(machine_before: machine.State, tmp_path_factory: pytest.TempPathFactory)
 @pytest.fixture(scope="session")
 def nodes_before(lab: Cluster) -> dict[str, machine.NodeState]:
     """What each node looked like before bootstrap."""
-    return {node: machine.node_state(lab, node) for node in ("nuc1", "nuc2", "orin1")}
+    return {node: machine.node_state(lab, node) for node in ("nuc1", "nuc2", "orin1", "gpu1")}
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ What is real and what is not: docs/lab.md. The runtime is NVIDIA's, the device p
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 import yaml
 
 from edgectl.exitcodes import ExitCode
-from tests.e2e.cluster import Cluster, edgectl, wait_for
+from tests.e2e.cluster import ROOT, Cluster, edgectl, wait_for
 
 NODE = "orin1"
 GPU = "nvidia.com/gpu"
@@ -25,6 +26,16 @@ LOOK = "; ".join(
         "exec sleep 3600",
     )
 )
+
+
+NGC_KEY = "nvapi-of-the-end-to-end-tests-0123456789"
+TAINT = {"key": GPU, "value": "present", "effect": "NoSchedule"}
+EXAMPLES = ROOT / "examples" / "gpu"
+
+
+def apply(manifest: str) -> str:
+    """A control plane's command."""
+    return f"kubectl --kubeconfig /etc/kubernetes/admin.conf apply -f - <<'E'\n{manifest}\nE\n"
 
 
 def offered(cluster: Cluster) -> str | None:
@@ -83,7 +94,7 @@ def running(cluster: Cluster, count: int) -> bool:
 @pytest.fixture(scope="module")
 def five_pods(cluster: Cluster) -> Iterator[Cluster]:
     """A deployment that wants one GPU more than there are."""
-    cluster.ssh("nuc1", f"kubectl --kubeconfig /etc/kubernetes/admin.conf apply -f - <<'E'\n{deployment(5)}\nE")
+    cluster.ssh("nuc1", apply(deployment(5)))
     wait_for("four pods to run", lambda: running(cluster, 4))
     yield cluster
     cluster.kubectl("delete", "deployment", "gpu", "--ignore-not-found", "--wait=true")
@@ -112,6 +123,12 @@ def test_the_driver_packages_are_held_and_the_toolkit_is_the_boards_own(cluster:
     held = cluster.ssh(NODE, "apt-mark showhold").split()
     assert "nvidia-l4t-core" in held
     assert cluster.ssh(NODE, "dpkg-query -W -f '${Version}' nvidia-container-toolkit").startswith("1.16.2")
+
+
+def test_the_rules_of_kubernetes_are_in_the_tables_that_a_jetsons_kernel_has(cluster: Cluster) -> None:
+    assert ":KUBE-" in cluster.ssh(NODE, "iptables-legacy-save")
+    assert ":KUBE-" not in cluster.ssh(NODE, "iptables-nft-save")
+    assert ":KUBE-" in cluster.ssh("nuc2", "iptables-nft-save")
 
 
 def test_four_pods_use_the_gpu_and_the_fifth_waits_for_one(five_pods: Cluster) -> None:
@@ -162,6 +179,46 @@ def test_the_gpu_is_proved_by_pods_and_everything_of_that_is_removed(cluster: Cl
     assert (node["node"], node["allocatable"], node["ran"], node["extra_pending"]) == (NODE, 1, 1, True)
     assert node["simulated"] is True
     assert "edgectl-verify" not in cluster.kubectl("get", "namespaces")
+
+
+def test_a_taint_a_quota_and_a_registrys_key_are_there_as_long_as_they_are_asked_for(cluster: Cluster) -> None:
+    options = cluster.inventory / "group_vars" / "cluster.yml"
+    options.write_text(
+        yaml.safe_dump(
+            {
+                "device_plugin_taint": True,
+                "device_plugin_quotas": {"research": 1},
+                "device_plugin_ngc_key": NGC_KEY,
+                "device_plugin_ngc_namespaces": ["research"],
+            }
+        )
+    )
+    done = cluster.bootstrap("--limit", NODE, "--verbose")
+    assert NGC_KEY not in done.stdout + done.stderr
+    assert TAINT in (cluster.get("node", NODE)["spec"].get("taints") or [])
+    secret = cluster.get("secret", "edgectl-ngc", "-n", "research")["data"][".dockerconfigjson"]
+    assert json.loads(base64.b64decode(secret))["auths"]["nvcr.io"]["password"] == NGC_KEY
+    edgectl("verify", "gpu", str(cluster.inventory))
+
+    allowed = (EXAMPLES / "quota.yml").read_text().split("---")[-1]
+    cluster.ssh("nuc1", apply(allowed))
+    wait_for(
+        "the pod to end well", lambda: cluster.get("pod", "gpu", "-n", "research")["status"]["phase"] == "Succeeded"
+    )
+    too_many = allowed.replace("nvidia.com/gpu: 1", "nvidia.com/gpu: 2").replace("name: gpu", "name: two")
+    refused = cluster.ssh("nuc1", f"({apply(too_many)}) 2>&1 || true")
+    assert "exceeded quota: edgectl-gpu" in refused
+    spec = {"nodeSelector": {"kubernetes.io/hostname": NODE}, "containers": [{"name": "c", "image": IMAGE}]}
+    plain = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "plain"}, "spec": spec}
+    cluster.ssh("nuc1", apply(json.dumps(plain)))
+    wait_for("the other pod to be kept away", lambda: "untolerated taint" in json.dumps(cluster.get("pod", "plain")))
+    cluster.kubectl("delete", "pod", "plain", "--wait=true")
+
+    options.unlink()
+    cluster.bootstrap("--limit", NODE)
+    assert TAINT not in (cluster.get("node", NODE)["spec"].get("taints") or [])
+    assert "edgectl" not in cluster.kubectl("get", "resourcequotas,secrets", "-n", "research", "-o", "name")
+    cluster.kubectl("delete", "namespace", "research")
 
 
 def test_a_form_of_sharing_that_a_jetson_does_not_have_is_refused_before_anything_is_changed(cluster: Cluster) -> None:

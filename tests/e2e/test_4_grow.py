@@ -1,4 +1,4 @@
-"""A new worker joins with `--limit`: its peers learn of it, and nothing restarts elsewhere."""
+"""A new worker joins with `--limit`: its peers learn of it, nothing restarts elsewhere, and its GPU gets a driver."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 
 import yaml
 
-from tests.e2e.cluster import Cluster, hosts_in_recap
+from tests.e2e.cluster import Cluster, edgectl, hosts_in_recap
 
 UNITS = ("kubelet", "containerd", "wg-quick@wg0", "edgectl-api-proxy")
 
@@ -17,16 +17,25 @@ def test_a_new_worker_joins_alone_and_appears_on_its_peers(cluster: Cluster) -> 
     before = {node: cluster.unit_starts(node, *UNITS) for node in ("nuc1", "nuc2", "orin1")}
     hosts_file = cluster.inventory / "hosts.yml"
     hosts = yaml.safe_load(hosts_file.read_text())
-    entry = yaml.safe_load((cluster.inventory / ".edgectl" / "nuc3.yml").read_text())
-    hosts["all"]["children"]["cluster"]["children"]["workers"]["hosts"]["nuc3"] = entry
+    entry = yaml.safe_load((cluster.inventory / ".edgectl" / "gpu1.yml").read_text())
+    hosts["all"]["children"]["cluster"]["children"]["workers"]["hosts"]["gpu1"] = entry
     hosts_file.write_text(yaml.safe_dump(hosts, sort_keys=False))
-    cluster.bootstrap("--limit", "nuc3")
-    assert sorted(cluster.ready()) == ["nuc1", "nuc2", "nuc3", "orin1"]
-    address = cluster.ready()["nuc3"]
+    cluster.bootstrap("--limit", "gpu1")
+    assert sorted(cluster.ready()) == ["gpu1", "nuc1", "nuc2", "orin1"]
+    address = cluster.ready()["gpu1"]
     for node in before:
         assert f"{address}/32" in cluster.ssh(node, "wg show wg0 allowed-ips")
         cluster.ssh(node, f"ping -c 1 -W 5 {address}")
     assert {node: cluster.unit_starts(node, *UNITS) for node in before} == before
+
+
+def test_the_new_worker_has_got_the_driver_of_its_gpu_and_offers_it(cluster: Cluster) -> None:
+    assert cluster.ssh("gpu1", "dpkg-query -W -f '${db:Status-Abbrev}' nvidia-kernel-dkms").startswith("ii")
+    node = cluster.get("node", "gpu1")
+    assert node["status"]["allocatable"]["nvidia.com/gpu"] == "1"
+    proved = edgectl("verify", "gpu", str(cluster.inventory), "--host", "gpu1", "--json")
+    (gpu,) = json.loads(proved.stdout.splitlines()[-1])["summary"]["gpus"]
+    assert (gpu["ran"], gpu["extra_pending"], gpu["simulated"]) == (1, True, True)
 
 
 def test_a_full_run_after_that_changes_nothing(cluster: Cluster) -> None:
@@ -49,5 +58,5 @@ def test_a_lock_from_another_machine_is_refused_with_the_owners_name_until_it_is
 
 
 def test_no_run_leaves_a_lock_behind(cluster: Cluster) -> None:
-    for node in ("nuc1", "nuc2", "nuc3", "orin1"):
+    for node in ("nuc1", "nuc2", "gpu1", "orin1"):
         assert cluster.ssh(node, "ls /run/edgectl.lock 2>/dev/null || true").strip() == ""

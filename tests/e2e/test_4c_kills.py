@@ -77,10 +77,10 @@ def system(cluster: Cluster) -> dict[str, object]:
 
 
 def rounds(chance: random.Random) -> Iterator[list[str]]:
-    """KILLS moments, in rounds of two or three, since a round begins with a reset; each in the order of a bootstrap."""
+    """KILLS moments in the order of a bootstrap; as many in a round as there are, since each begins with a reset."""
     left = KILLS
     while left:
-        size = min(left, chance.randint(2, 3))
+        size = min(left, len(MOMENTS))
         yield sorted(chance.sample(MOMENTS, size), key=MOMENTS.index)
         left -= size
 

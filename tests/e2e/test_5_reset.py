@@ -8,15 +8,19 @@ from tests.e2e.cluster import Cluster, edgectl, wait_for
 NODES = ("nuc1", "nuc2", "orin1")
 
 
-def test_reset_of_one_worker_takes_it_out_of_the_cluster_and_off_its_peers(cluster: Cluster) -> None:
-    address = cluster.ready()["nuc3"]
-    edgectl("reset", str(cluster.inventory), "--limit", "nuc3", "--yes")
-    wait_for("nuc3 to be gone", lambda: sorted(cluster.ready()) == sorted(NODES), 60)
-    assert "nuc3" not in cluster.kubectl("get", "nodes")
+def test_reset_of_one_worker_takes_it_out_of_the_cluster_and_off_its_peers(
+    cluster: Cluster, nodes_before: dict[str, machine.NodeState]
+) -> None:
+    address = cluster.ready()["gpu1"]
+    edgectl("reset", str(cluster.inventory), "--limit", "gpu1", "--yes")
+    wait_for("gpu1 to be gone", lambda: sorted(cluster.ready()) == sorted(NODES), 60)
+    assert "gpu1" not in cluster.kubectl("get", "nodes")
     for node in NODES:
         seen = cluster.ssh(node, "wg show wg0 allowed-ips; ip route; cat /etc/wireguard/wg0.conf")
         assert f"{address}/32" not in seen
-    assert "wg0" not in cluster.ssh("nuc3", "ip -o link")
+    assert "wg0" not in cluster.ssh("gpu1", "ip -o link")
+    problems = machine.differences(cluster, "gpu1", nodes_before["gpu1"])
+    assert not problems, "\n".join(problems)
 
 
 def test_reset_of_all_leaves_every_node_as_it_was_before_bootstrap(

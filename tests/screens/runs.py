@@ -14,7 +14,7 @@ from edgectl.inventory import load
 from edgectl.inventory.state import HostState, StateFile
 from edgectl.output import summary
 from edgectl.output.live import LiveRenderer
-from edgectl.run.events import Event, Failure, HostDone, Status, Tally
+from edgectl.run.events import Event, Failure, HostDone, HostStarted, Status, Tally
 from edgectl.run.result import Gatherer
 from edgectl.ssh.secrets import Secrets
 from tests.screens import recorded
@@ -23,9 +23,9 @@ _SAMPLE = Path(__file__).resolve().parents[2] / "inventory"
 _RUNS = Path("~/.local/state/edgectl/runs")
 
 # containerd on orin1 does not like its configuration. The task is one that the recording has.
-_TASK = "Restart containerd"
+_TASK = "Running with its present configuration, now and at every boot"
 _MESSAGE = (
-    "Unable to restart service containerd: Job for containerd.service failed because the control process exited with "
+    "cannot restart containerd.service: Job for containerd.service failed because the control process exited with "
     "error code."
 )
 _JOURNAL = ["containerd: containerd: failed to load TOML: /etc/containerd/config.toml: (12, 3): unexpected token"]
@@ -34,7 +34,7 @@ _JOURNAL = ["containerd: containerd: failed to load TOML: /etc/containerd/config
 def bootstrap(console: Console) -> None:
     """Images are being imported on all three."""
     happened = recorded.run("bootstrap")
-    now = happened[0].time + 114
+    now = 8 + max(event.time for event in happened if isinstance(event, HostStarted) and event.task == recorded.IMPORT)
     _play(console, [event for event in happened if event.time <= now], now)
 
 
@@ -42,7 +42,7 @@ def failure(console: Console) -> None:
     """The same run with one failure put in: orin1 stops in phase Runtime, the others go on to the end."""
     happened = list(_with_failure(recorded.run("bootstrap")))
     _play(console, happened, happened[-1].time)
-    outcome = _outcome(happened, rc=2, log="20261121T110033.032Z-bootstrap", journal={"orin1": _JOURNAL})
+    outcome = _outcome(happened, rc=2, log="20261122T084716.159Z-bootstrap", journal={"orin1": _JOURNAL})
     _print(console, summary.lines(outcome))
 
 
@@ -50,7 +50,7 @@ def plan(console: Console) -> None:
     """An option of kubelet was changed for all three."""
     happened = recorded.run("plan")
     _play(console, happened, happened[-1].time)
-    _print(console, summary.plan_lines(_outcome(happened, rc=0, log="20261121T142421.113Z-plan")))
+    _print(console, summary.plan_lines(_outcome(happened, rc=0, log="20261122T085825.673Z-plan")))
 
 
 def _play(console: Console, happened: Iterable[Event], now: float) -> None:

@@ -54,6 +54,12 @@ _FORMS = {
         "cluster.local",
     ),
     "cluster_artifacts_dir": _Form(_matches(r"[/~].*"), "an absolute path on this machine", "/srv/edgectl/artifacts"),
+    # Goes into a unit of systemd and into containerd's configuration.
+    "machine_data_directory": _Form(
+        _matches(r"(/[A-Za-z0-9_@-][A-Za-z0-9._@-]*)+"),
+        "an absolute path of letters, digits and any of ._@-",
+        "/mnt/nvme/edgectl",
+    ),
     "cluster_lan_address": _Form(_is_lan_address, "an IPv4 address", "192.168.1.21"),
     "wireguard_endpoint": _Form(_is_endpoint, "a public name or address, a colon and a port", "home.example.net:51871"),
     # wg-quick's own rule (wireguard-tools, src/wg-quick/linux.bash).

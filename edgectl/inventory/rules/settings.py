@@ -16,7 +16,10 @@ from edgectl.inventory.problem import Problem, Where
 _LATER = ("ansible_facts", "edgectl_state")
 # One value for all hosts: half a cluster with another pod network is no cluster.
 PER_HOST = ("cluster_gpu", "cluster_lan_address")
-SHARED = ("wireguard_network", "wireguard_topology")
+SHARED = (
+    *("device_plugin_ngc_key", "device_plugin_ngc_namespaces", "device_plugin_quotas"),
+    *("wireguard_network", "wireguard_topology"),
+)
 # How Ansible logs in and becomes root (ansible.constants.MAGIC_VARIABLE_MAPPING and the variables of its connection
 # plugin ssh, core 2.19). Others may start with ansible_ too, so only what is nearly one of these is a slip.
 CONNECTION_VARIABLES = (
@@ -114,9 +117,12 @@ def _differing(inventory: Inventory, options: Mapping[str, Option]) -> Iterator[
         first = next(iter(values), None)
         for host, value in values.items():
             if first is not None and value != values[first]:
+                differing = f"{name} is {value!r} for {host} and {values[first]!r} for {first}"
+                if options[name].secret:
+                    differing = f"{name} is not the same for {host} and {first}"
                 yield Problem(
                     inventory.host(host).place(name) or inventory.path,
-                    f"{name} is {value!r} for {host} and {values[first]!r} for {first}",
+                    differing,
                     "the whole cluster shares this option",
                     "set it once, in group_vars/all.yml",
                     key=name,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +17,7 @@ import (
 
 const sharedSuffix = ".shared"
 
-// Config is the file that NVIDIA's plugin v0.20.0 reads. Keys without a meaning on a Jetson are known and ignored.
+// Config is the file that NVIDIA's plugin v0.20.0 reads. Keys without a meaning in the lab are known and ignored.
 type Config struct {
 	Version   string  `json:"version"`
 	Flags     Flags   `json:"flags"`
@@ -249,14 +250,36 @@ func (config *Config) lists(strategy string) bool {
 	return slices.Contains(config.Flags.Plugin.DeviceListStrategy, strategy)
 }
 
-// platform says what the discovery strategy finds. There is no NVML in the lab, and so nothing but a Jetson.
-func (config *Config) platform() string {
+// platform says what the discovery strategy finds: discrete GPUs where the runtime has put NVML's library into the
+// plugin's container, which on the lab's Jetson it has not.
+func (config *Config) platform(root string) string {
 	if config.Flags.DeviceDiscoveryStrategy != "auto" {
 		return config.Flags.DeviceDiscoveryStrategy
+	}
+	if hasNVML(root) {
+		return "nvml"
 	}
 	// Not in the plugin's own container: the toolkit puts the file into every container.
 	if _, err := os.Stat(config.Flags.Plugin.ContainerDriverRoot + "/etc/nv_tegra_release"); err == nil {
 		return "tegra"
 	}
 	return "unknown"
+}
+
+// hasNVML says whether the library is where the runtime puts it in the lab.
+func hasNVML(root string) bool {
+	found, _ := filepath.Glob(root + "/usr/lib*/*/libnvidia-ml.so.*")
+	return len(found) > 0
+}
+
+// discrete gives the UUIDs of the discrete GPUs, one for each device node, as the lab's library does.
+func discrete(root string) []string {
+	uuids := []string{}
+	for {
+		number := len(uuids)
+		if _, err := os.Stat(fmt.Sprintf("%s/dev/nvidia%d", root, number)); err != nil {
+			return uuids
+		}
+		uuids = append(uuids, fmt.Sprintf("GPU-ed6ec710-0000-4000-8000-00000000000%d", number))
+	}
 }

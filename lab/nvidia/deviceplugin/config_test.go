@@ -48,7 +48,7 @@ func TestTheCommandLineBeatsTheEnvironmentAndThatTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if config.platform() != "nvml" || *config.Flags.FailOnInitError || config.Flags.Plugin.DeviceIDStrategy != "index" {
+	if config.platform(t.TempDir()) != "nvml" || *config.Flags.FailOnInitError || config.Flags.Plugin.DeviceIDStrategy != "index" {
 		t.Errorf("%+v", config.Flags)
 	}
 }
@@ -59,7 +59,7 @@ func TestTheFileOfTheCommandLineIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	config, err := load([]string{"--config-file=" + path}, none)
-	if err != nil || config.platform() != "tegra" {
+	if err != nil || config.platform(t.TempDir()) != "tegra" {
 		t.Errorf("%+v %v", config, err)
 	}
 }
@@ -135,7 +135,7 @@ func TestAutoFindsAJetsonOnlyBelowTheDriverRoot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found := config.platform(); found != "unknown" {
+	if found := config.platform(t.TempDir()); found != "unknown" {
 		t.Error(found)
 	}
 	if err := os.MkdirAll(root+"/etc", 0o755); err != nil {
@@ -144,7 +144,29 @@ func TestAutoFindsAJetsonOnlyBelowTheDriverRoot(t *testing.T) {
 	if err := os.WriteFile(root+"/etc/nv_tegra_release", nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if found := config.platform(); found != "tegra" {
+	if found := config.platform(t.TempDir()); found != "tegra" {
+		t.Error(found)
+	}
+}
+
+func TestAutoFindsDiscreteGPUsByTheLibraryThatTheRuntimePutThere(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.535.261.03", "/dev/nvidia0", "/dev/nvidia1"} {
+		if err := os.MkdirAll(filepath.Dir(root+name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(root+name, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config, err := settings(t, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := config.platform(root); found != "nvml" {
+		t.Error(found)
+	}
+	if found := discrete(root); len(found) != 2 || !strings.HasPrefix(found[1], "GPU-") || found[0] == found[1] {
 		t.Error(found)
 	}
 }

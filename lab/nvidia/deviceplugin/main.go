@@ -1,6 +1,6 @@
 // Deviceplugin stands in for NVIDIA's k8s-device-plugin v0.20.0 in edgectl's lab: it reads the same settings and speaks
-// the same protocol to kubelet, but knows only what that plugin does on a Jetson, or without a GPU. NVIDIA's image is
-// not on the Go module proxy. Rules: api/config/v1 and internal/rm of github.com/NVIDIA/k8s-device-plugin.
+// the same protocol to kubelet, but knows only what that plugin does on a Jetson, with whole discrete GPUs, or without
+// any. NVIDIA's image is not on the Go module proxy. Rules: api/config/v1 and internal/rm of github.com/NVIDIA/k8s-device-plugin.
 package main
 
 import (
@@ -29,14 +29,14 @@ func main() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT)
 	settings := func() (*Config, error) { return load(os.Args[1:], os.Getenv) }
-	if err := run(settings, api.DevicePluginPath, signals); err != nil {
+	if err := run(settings, "", api.DevicePluginPath, signals); err != nil {
 		log.Print(err)
 		os.Exit(1)
 	}
 }
 
-// run offers the GPU until a signal other than SIGHUP comes; once more whenever kubelet makes its socket anew.
-func run(settings func() (*Config, error), directory string, signals <-chan os.Signal) error {
+// run offers the GPUs until a signal other than SIGHUP comes; once more whenever kubelet makes its socket anew.
+func run(settings func() (*Config, error), root, directory string, signals <-chan os.Signal) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func run(settings func() (*Config, error), directory string, signals <-chan os.S
 		return fmt.Errorf("failed to watch %s: %w", directory, err)
 	}
 	for {
-		plugin, again, err := offer(settings, directory)
+		plugin, again, err := offer(settings, root, directory)
 		if err != nil {
 			return err
 		}
@@ -60,17 +60,24 @@ func run(settings func() (*Config, error), directory string, signals <-chan os.S
 	}
 }
 
-// offer registers the GPU with kubelet. Without a plugin there is nothing to offer; again is when to try once more.
-func offer(settings func() (*Config, error), directory string) (plugin *Plugin, again <-chan time.Time, err error) {
+// offer registers the GPUs with kubelet. Without a plugin there is nothing to offer; again is when to try once more.
+func offer(
+	settings func() (*Config, error), root, directory string,
+) (plugin *Plugin, again <-chan time.Time, err error) {
 	config, err := settings()
 	if err != nil {
 		return nil, nil, fmt.Errorf("unable to load config: %w", err)
 	}
+	platform := config.platform(root)
 	if config.Flags.MigStrategy != "none" {
-		log.Printf("MIG strategy %s has no meaning on Tegra", config.Flags.MigStrategy)
+		log.Printf("MIG strategy %s has no meaning here: no GPU is partitioned", config.Flags.MigStrategy)
 	}
-	if platform := config.platform(); platform != "tegra" {
-		log.Printf("Detected platform: %s; there is no libnvidia-ml.so.1 in the lab", platform)
+	gpus := []string{device}
+	if platform == "nvml" {
+		gpus = discrete(root)
+	}
+	if platform == "unknown" || platform == "nvml" && !hasNVML(root) {
+		log.Printf("Detected platform: %s; there is no libnvidia-ml.so.1 in this container", platform)
 		if *config.Flags.FailOnInitError {
 			return nil, nil, errors.New("failed to initialize NVML: ERROR_LIBRARY_NOT_FOUND")
 		}
@@ -78,10 +85,10 @@ func offer(settings func() (*Config, error), directory string) (plugin *Plugin, 
 		return nil, nil, nil
 	}
 	if config.Sharing.MPS != nil {
-		log.Print("Waiting for the MPS control daemon, which needs NVML and so never runs on Tegra. Retrying in 30s...")
+		log.Print("Waiting for the MPS control daemon, which never runs in the lab. Retrying in 30s...")
 		return nil, time.After(retry), nil
 	}
-	plugin = newPlugin(config, directory)
+	plugin = newPlugin(config, directory, gpus)
 	ctx, cancel := context.WithTimeout(context.Background(), registration)
 	defer cancel()
 	if err := plugin.start(ctx); err != nil {

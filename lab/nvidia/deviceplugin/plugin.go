@@ -20,7 +20,6 @@ const (
 	resource = vendor + "gpu"
 	// A Jetson is one device under a name of its own, however many GPUs it has.
 	device    = "tegra"
-	index     = "0"
 	separator = "::"
 	visible   = "NVIDIA_VISIBLE_DEVICES"
 	// Of the strategy volume-mounts: the toolkit reads the names of the files that are mounted there.
@@ -32,16 +31,18 @@ type Plugin struct {
 	api.UnimplementedDevicePluginServer
 	config   *Config
 	resource string
-	devices  []*api.Device
+	// Whole GPUs, and what each is offered as.
+	gpus    []string
+	devices []*api.Device
 	// Where kubelet's socket and the plugins' are.
 	directory string
 	server    *grpc.Server
 	stopped   chan struct{}
 }
 
-// newPlugin gives the plugin of a Jetson.
-func newPlugin(config *Config, directory string) *Plugin {
-	plugin := &Plugin{config: config, resource: resource, directory: directory, stopped: make(chan struct{})}
+// newPlugin gives the plugin of these GPUs: UUIDs of discrete ones, or the one name of a Jetson's.
+func newPlugin(config *Config, directory string, gpus []string) *Plugin {
+	plugin := &Plugin{config: config, resource: resource, gpus: gpus, directory: directory, stopped: make(chan struct{})}
 	replicas := 0
 	if sharing := config.Sharing.TimeSlicing; sharing != nil {
 		for _, shared := range sharing.Resources {
@@ -57,12 +58,14 @@ func newPlugin(config *Config, directory string) *Plugin {
 			}
 		}
 	}
-	if replicas == 0 {
-		plugin.devices = []*api.Device{{ID: device, Health: api.Healthy}}
-	}
-	for number := range replicas {
-		id := fmt.Sprint(device, separator, number)
-		plugin.devices = append(plugin.devices, &api.Device{ID: id, Health: api.Healthy})
+	for _, gpu := range gpus {
+		if replicas == 0 {
+			plugin.devices = append(plugin.devices, &api.Device{ID: gpu, Health: api.Healthy})
+		}
+		for number := range replicas {
+			id := fmt.Sprint(gpu, separator, number)
+			plugin.devices = append(plugin.devices, &api.Device{ID: id, Health: api.Healthy})
+		}
 	}
 	return plugin
 }
@@ -114,7 +117,7 @@ func (plugin *Plugin) GetDevicePluginOptions(context.Context, *api.Empty) (*api.
 	return &api.DevicePluginOptions{GetPreferredAllocationAvailable: true}, nil
 }
 
-// ListAndWatch tells the devices once: a Jetson's is always healthy.
+// ListAndWatch tells the devices once: those of the lab are always healthy.
 func (plugin *Plugin) ListAndWatch(_ *api.Empty, stream api.DevicePlugin_ListAndWatchServer) error {
 	if err := stream.Send(&api.ListAndWatchResponse{Devices: plugin.devices}); err != nil {
 		return err
@@ -126,7 +129,7 @@ func (plugin *Plugin) ListAndWatch(_ *api.Empty, stream api.DevicePlugin_ListAnd
 	return nil
 }
 
-// GetPreferredAllocation has no preference: all devices are the same GPU.
+// GetPreferredAllocation has no preference: all devices are as good as one another.
 func (plugin *Plugin) GetPreferredAllocation(
 	_ context.Context, request *api.PreferredAllocationRequest,
 ) (*api.PreferredAllocationResponse, error) {
@@ -144,7 +147,7 @@ func (plugin *Plugin) GetPreferredAllocation(
 	return response, nil
 }
 
-// Allocate names the GPU to the container runtime.
+// Allocate names the GPUs to the container runtime.
 func (plugin *Plugin) Allocate(_ context.Context, request *api.AllocateRequest) (*api.AllocateResponse, error) {
 	response := &api.AllocateResponse{}
 	for _, wanted := range request.ContainerRequests {
@@ -158,20 +161,29 @@ func (plugin *Plugin) Allocate(_ context.Context, request *api.AllocateRequest) 
 				return nil, fmt.Errorf("invalid allocation request for '%s': unknown device: %s", plugin.resource, id)
 			}
 		}
-		response.ContainerResponses = append(response.ContainerResponses, plugin.allocation())
+		response.ContainerResponses = append(response.ContainerResponses, plugin.allocation(wanted.DevicesIds))
 	}
 	return response, nil
 }
 
-func (plugin *Plugin) allocation() *api.ContainerAllocateResponse {
-	id := device
-	if plugin.config.Flags.Plugin.DeviceIDStrategy == "index" {
-		id = index
+func (plugin *Plugin) allocation(devices []string) *api.ContainerAllocateResponse {
+	ids := []string{}
+	for number, gpu := range plugin.gpus {
+		if !slices.ContainsFunc(devices, func(id string) bool { return strings.Split(id, separator)[0] == gpu }) {
+			continue
+		}
+		if plugin.config.Flags.Plugin.DeviceIDStrategy == "index" {
+			gpu = fmt.Sprint(number)
+		}
+		ids = append(ids, gpu)
 	}
-	response := &api.ContainerAllocateResponse{Envs: map[string]string{visible: id}}
+	response := &api.ContainerAllocateResponse{Envs: map[string]string{visible: strings.Join(ids, ",")}}
 	if plugin.config.lists("volume-mounts") {
 		response.Envs[visible] = mountRoot
-		response.Mounts = []*api.Mount{{HostPath: "/dev/null", ContainerPath: filepath.Join(mountRoot, id)}}
+		for _, id := range ids {
+			response.Mounts = append(
+				response.Mounts, &api.Mount{HostPath: "/dev/null", ContainerPath: filepath.Join(mountRoot, id)})
+		}
 	}
 	return response
 }

@@ -24,7 +24,7 @@ func pluginOf(t *testing.T, file string, environment map[string]string) *Plugin 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newPlugin(config, t.TempDir())
+	return newPlugin(config, t.TempDir(), []string{device})
 }
 
 func ids(plugin *Plugin) []string {
@@ -146,7 +146,7 @@ func TestKubeletIsToldAgainAfterItsRestart(t *testing.T) {
 	first, server := startKubelet(t, directory)
 	signals, ended := make(chan os.Signal, 1), make(chan error, 1)
 	go func() {
-		ended <- run(func() (*Config, error) { return settings(t, jetson, nil) }, directory, signals)
+		ended <- run(func() (*Config, error) { return settings(t, jetson, nil) }, t.TempDir(), directory, signals)
 	}()
 	request := registered(t, first)
 	if request.ResourceName != "nvidia.com/gpu" || request.Version != "v1beta1" {
@@ -182,11 +182,11 @@ func TestKubeletIsToldAgainAfterItsRestart(t *testing.T) {
 
 func TestWithoutNVMLThePluginFailsOrIdles(t *testing.T) {
 	directory := t.TempDir()
-	if _, _, err := offer(func() (*Config, error) { return settings(t, "", nil) }, directory); err == nil {
+	if _, _, err := offer(func() (*Config, error) { return settings(t, "", nil) }, t.TempDir(), directory); err == nil {
 		t.Error("no error")
 	}
 	idle := map[string]string{"FAIL_ON_INIT_ERROR": "false"}
-	plugin, again, err := offer(func() (*Config, error) { return settings(t, "", idle) }, directory)
+	plugin, again, err := offer(func() (*Config, error) { return settings(t, "", idle) }, t.TempDir(), directory)
 	if plugin != nil || again != nil || err != nil {
 		t.Error(plugin, again, err)
 	}
@@ -194,8 +194,29 @@ func TestWithoutNVMLThePluginFailsOrIdles(t *testing.T) {
 
 func TestMPSOnAJetsonWaitsForEver(t *testing.T) {
 	file := jetson + strings.TrimPrefix(strings.Replace(timeSlicing, "timeSlicing", "mps", 1), "version: v1\n")
-	plugin, again, err := offer(func() (*Config, error) { return settings(t, file, nil) }, t.TempDir())
+	plugin, again, err := offer(func() (*Config, error) { return settings(t, file, nil) }, t.TempDir(), t.TempDir())
 	if plugin != nil || again == nil || err != nil {
 		t.Error(plugin, again, err)
+	}
+}
+
+func TestDiscreteGPUsAreOfferedEachAndNamedOnce(t *testing.T) {
+	config, err := settings(t, timeSlicing, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plugin := newPlugin(config, t.TempDir(), []string{"GPU-a", "GPU-b"})
+	if found := ids(plugin); len(found) != 8 || found[7] != "GPU-b::3" {
+		t.Error(found)
+	}
+	for devices, want := range map[string]string{"GPU-b::0": "GPU-b", "GPU-a::1 GPU-a::2 GPU-b::0": "GPU-a,GPU-b"} {
+		response, err := allocate(plugin, strings.Fields(devices)...)
+		if err != nil || response.Envs[visible] != want {
+			t.Errorf("%s: %v %v", devices, response, err)
+		}
+	}
+	config.Flags.Plugin.DeviceIDStrategy = "index"
+	if response, err := allocate(plugin, "GPU-b::1"); err != nil || response.Envs[visible] != "1" {
+		t.Errorf("%v %v", response, err)
 	}
 }

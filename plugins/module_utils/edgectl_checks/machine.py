@@ -103,13 +103,15 @@ def disk_has_room(host: HostState) -> Optional[Finding]:
     disk = next((disk for disk in host.list("disks") if disk.path == "/var/lib"), None)
     if disk is None or disk.free_bytes >= MIN_FREE_BYTES:
         return None
-    # A node that runs already has its images; it must not be refused for using its own disk.
-    running = host.kubernetes.role is not None
+    # A node that runs already has its images; it must not be refused for using its own disk. Where images are on
+    # another disk, what pods write by themselves and their logs are still here.
+    elsewhere = host.kubernetes.role is not None or bool(host.option("machine_data_directory"))
     return Finding(
         what="the disk has too little room for images and pods",
         evidence=f"/var/lib ({disk.device}): {disk.free_bytes / GB:.1f} GB free, {MIN_FREE_BYTES / GB:.0f} GB needed",
-        fix="make room: sudo apt clean; sudo journalctl --vacuum-size=200M",
-        severity="warning" if running else "error",
+        fix="make room: sudo apt clean; sudo journalctl --vacuum-size=200M; or put images on another disk: "
+        "machine_data_directory",
+        severity="warning" if elsewhere else "error",
     )
 
 

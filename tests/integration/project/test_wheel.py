@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-CONTENT = ("playbooks", "roles", "plugins", "inventory", "lab", "ansible.cfg")
+CONTENT = ("playbooks", "roles", "plugins", "workloads", "inventory", "lab", "ansible.cfg")
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,8 @@ from edgectl_checks import OPTIONS as OPTION_NAMES
 from edgectl_checks import REGISTRY, run_checks
 
 HOST = "nuc1"
+CARD = {"kind": "pci", "bus": "0000:01:00.0", "driver": False, "kernel_driver": None}
+RUNNING = {**CARD, "driver": True, "kernel_driver": "nvidia"}
 ORIN = {"l4t": "36.4.3", "jetpack": "6.2", "soc": "orin"}
 
 
@@ -107,18 +109,41 @@ CASES = {
     "G-SHARING-REPLICAS": (
         broken("jetson", ORIN, option_device_plugin_sharing={"mode": "time-slicing", "replicas": 1}),
         "error",
-        "2 replicas or more",
+        "replicas: 2",
     ),
     "G-SHARING-MEMORY": (
         broken("jetson", ORIN, option_device_plugin_sharing={"mode": "time-slicing", "replicas": 6}),
         "warning",
         "replicas: 4",
     ),
-    "G-DRIVER-MISSING": (
-        broken("gpus", [{"kind": "pci", "bus": "0000:01:00.0", "driver": False}]),
+    "G-TAINT-EVERYWHERE": (
+        broken("jetson", ORIN, alone=True, option_device_plugin_taint=True),
         "error",
-        "0000:01:00.0",
+        "CoreDNS",
     ),
+    "G-GPU-PASSED-THROUGH": (broken("gpus", [{**CARD, "kernel_driver": "vfio-pci"}]), "error", "vfio-pci"),
+    "G-DRIVER-MISSING": (broken("gpus", [CARD], option_nvidia_driver_install="never"), "error", "0000:01:00.0"),
+    "G-DRIVER-NOT-BUILT": (
+        broken("gpus", [CARD], also=("nvidia_driver", {"libraries": ["535.261.03"], "available": False})),
+        "error",
+        "linux-headers-",
+    ),
+    "G-DRIVER-MISMATCH": (
+        broken("gpus", [RUNNING], also=("nvidia_driver", {"loaded": "535.161.07", "libraries": ["535.261.03"]})),
+        "error",
+        "sudo reboot",
+    ),
+    "G-DRIVER-OLD": (
+        broken("gpus", [RUNNING], also=("nvidia_driver", {"loaded": "470.256.02"}), option_nvidia_driver_cuda="12"),
+        "error",
+        "525 or newer",
+    ),
+    "G-SECURE-BOOT": (
+        broken("gpus", [CARD], also=("nvidia_driver", {"secure_boot": True, "dkms_key": False})),
+        "error",
+        "mokutil --import",
+    ),
+    "G-NOUVEAU": (broken("gpus", [{**CARD, "kernel_driver": "nouveau"}]), "warning", "machine_reboot: allow"),
     "R-OVERLAY-MISSING": (broken("kernel.module_available.overlay", False), "error", "CONFIG_OVERLAY_FS"),
     "C-OTHER-CLUSTER": (broken("kubernetes.cluster_ca_hash", "sha256:" + "2" * 64), "error", "--limit nuc1"),
     "C-LEFTOVERS": (
@@ -150,6 +175,9 @@ def break_host(states, options, path, value, more):
         set_at(states[HOST], *more["also"])
     if "left_out" in more:
         del states[more["left_out"]]
+    if "alone" in more:
+        for name in set(states) - {HOST}:
+            del states[name], options[name]
     for name, setting in more.items():
         if name.startswith("option_"):
             options[HOST][name.removeprefix("option_")] = setting
@@ -253,6 +281,14 @@ def test_each_jetson_release_gets_its_verdict(states, options, l4t, severities):
 def test_a_running_node_is_not_refused_for_a_full_disk(states, options):
     states[HOST]["disks"][1]["free_bytes"] = 10**9
     assert [(f.id, f.severity) for f in run_checks(states, options)] == [("M-DISK-FULL", "warning")]
+
+
+def test_a_small_disk_of_the_system_will_do_where_images_are_on_another(states, options):
+    del states[HOST]["kubernetes"]
+    states[HOST]["disks"][1]["free_bytes"] = 10**9
+    assert [f.severity for f in run_checks(states, options) if f.id == "M-DISK-FULL"] == ["error"]
+    options[HOST]["machine_data_directory"] = "/mnt/nvme"
+    assert [f.severity for f in run_checks(states, options) if f.id == "M-DISK-FULL"] == ["warning"]
 
 
 @pytest.mark.parametrize(("gib", "severities"), [(0.9, ["error"]), (1.2, ["warning"]), (1.6, [])])
@@ -464,3 +500,59 @@ def test_checks_only_ask_for_options_that_they_declare(states, options):
         recorded.update({k.removeprefix("option_"): v for k, v in breakage[2].items() if k.startswith("option_")})
         run_checks(broken_states, {HOST: recorded})
     assert asked <= set(OPTION_NAMES)
+
+
+@pytest.mark.parametrize("system", ["debian", "ubuntu"])
+def test_a_driver_that_a_role_will_install_is_no_problem(states, options, system):
+    states[HOST]["gpus"] = [CARD]
+    states[HOST]["nvidia_driver"] = {"loaded": None, "libraries": [], "secure_boot": system == "ubuntu"}
+    states[HOST]["os"].update(id=system, version_id="24.04" if system == "ubuntu" else "12")
+    assert run_checks(states, options) == []
+
+
+def test_a_driver_for_another_system_is_its_owners_business(states, options):
+    states[HOST]["gpus"] = [CARD]
+    states[HOST]["os"]["id"] = "linuxmint"
+    finding = next(f for f in run_checks(states, options) if f.id == "G-DRIVER-MISSING")
+    assert "nvidia_driver_install" not in finding.fix
+
+
+def test_a_key_that_dkms_has_may_be_enrolled(states, options):
+    states[HOST]["gpus"] = [CARD]
+    states[HOST]["nvidia_driver"] = {"secure_boot": True, "dkms_key": True}
+    assert run_checks(states, options) == []
+
+
+@pytest.mark.parametrize("card", [CARD, {**CARD, "kernel_driver": "nouveau"}, {**CARD, "kernel_driver": "vfio-pci"}])
+def test_a_card_in_a_jetsons_slot_is_left_to_its_owner(states, options, card):
+    states[HOST].update(jetson=ORIN, gpus=[card])
+    assert not [finding for finding in run_checks(states, options) if finding.layer == "gpu"]
+
+
+def test_where_the_run_may_reboot_a_mixed_driver_stops_nobody(states, options):
+    states[HOST].update(gpus=[RUNNING], nvidia_driver={"loaded": "535.161.07", "libraries": ["535.261.03"]})
+    options[HOST]["machine_reboot"] = "allow"
+    (finding,) = run_checks(states, options)
+    assert (finding.id, finding.severity) == ("G-DRIVER-MISMATCH", "warning")
+
+
+def test_of_two_cards_one_may_belong_to_virtual_machines(states, options):
+    states[HOST].update(gpus=[RUNNING, {**CARD, "bus": "0000:02:00.0", "kernel_driver": "vfio-pci"}])
+    states[HOST]["nvidia_driver"] = {"loaded": "580.95.05", "libraries": ["580.95.05"]}
+    assert run_checks(states, options) == []
+
+
+@pytest.mark.parametrize(("without", "found"), [("", 1), ("taint", 0), ("gpu", 0), ("document", 0)])
+def test_a_taint_is_everywhere_only_where_every_node_is_known_to_have_it_and_is_told_once(
+    states, options, without, found
+):
+    for name in states:
+        states[name]["jetson"] = ORIN
+        options[name]["device_plugin_taint"] = "yes"
+    if without == "taint":
+        options["nuc2"]["device_plugin_taint"] = False
+    elif without == "gpu":
+        states["nuc2"]["jetson"] = None
+    elif without == "document":
+        del states["nuc2"]
+    assert ids(run_checks(states, options)).count("G-TAINT-EVERYWHERE") == found

@@ -80,6 +80,12 @@ def test_the_journal_of_the_failed_host_follows_its_failure() -> None:
     assert "what nuc1's journal says:\n    kubelet: no such node" in shown
 
 
+def test_a_fix_names_the_inventory_as_it_is_called_here() -> None:
+    message = "the GPU of orin1 is not proved: no answer\nfix: edgectl bootstrap INVENTORY --limit orin1 --full"
+    shown = text(outcome(RunStatus.FAILED, failures=(Failure("orin1", "Verify", "Pods compute", message=message),)))
+    assert "\n  the GPU of orin1 is not proved: no answer\n  fix: edgectl bootstrap 'my lab' --limit orin1" in shown
+
+
 def test_a_canceled_run_says_who_may_be_busy_and_what_to_run() -> None:
     stopped = outcome(RunStatus.CANCELED, busy={"nuc2": "Install containerd"})
     assert "  nuc2: Install containerd" in text(stopped)

@@ -32,6 +32,7 @@ class Expected:
 
 BOARDS = {
     "nuc-ubuntu24.04": Expected("supported"),
+    "pc-gpu-debian12": Expected("supported"),
     "turing-rk1": Expected("supported"),
     "orin-nx-jp6.2": Expected(
         "supported", "6.2", "R36.4", frozenset(NEEDS_MORE_THAN_TEGRA | {"docker_28", "policy_routing"})

@@ -82,6 +82,12 @@ def test_a_runtime_that_somebody_else_has_set_up_right_serves(runtime):
     assert not runtime.serves(with_nvidia(base, V2), "nvidia", "/opt/other", False)
 
 
+def test_a_cri_plugin_that_is_switched_off_is_seen(runtime):
+    assert not runtime.cri_is_off(read("debian12.dump.toml"))
+    for name in ("cri", "io.containerd.cri.v1.runtime"):
+        assert runtime.cri_is_off(f'disabled_plugins = ["other", "{name}"]\nversion = 3\n'), name
+
+
 def test_an_import_is_seen_by_pattern_and_relative_to_the_file(runtime):
     drop_in = "/etc/containerd/conf.d/50-edgectl-nvidia.toml"
     for imports in ('["/etc/containerd/conf.d/*.toml"]', '["conf.d/*.toml"]', f'["{drop_in}"]'):

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-FILE = Path(__file__).parents[3] / "plugins" / "filter" / "edgectl_gpu.py"
-SPEC = importlib.util.spec_from_file_location("edgectl_gpu", FILE)
-assert SPEC
-assert SPEC.loader
-gpu = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(gpu)
+from tests.unit.kubeadm.conftest import plugin
+
+gpu = plugin("filter/edgectl_gpu.py")
 
 ORIN = {
     "jetson": {"l4t": "36.4.3", "soc": "orin"},
@@ -61,6 +56,11 @@ def test_discrete_gpus_are_counted_and_left_to_the_plugins_detection() -> None:
     assert made["labels"]["nvidia.com/gpu.count"] == "2"
 
 
+def test_a_gpu_that_is_given_to_virtual_machines_is_not_counted() -> None:
+    given = {**TWO_CARDS, "gpus": [TWO_CARDS["gpus"][0], {**TWO_CARDS["gpus"][1], "kernel_driver": "vfio-pci"}]}
+    assert gpu.profile(given, {"mode": "none"})["expected"] == 1
+
+
 def test_how_many_partitions_there_are_is_for_the_plugin_to_say() -> None:
     made = gpu.profile(TWO_CARDS, {"mode": "mig", "mig_strategy": "mixed"})
     assert made["config"]["flags"]["migStrategy"] == "mixed"
@@ -74,6 +74,27 @@ def test_every_label_is_one_that_kubernetes_takes(sharing: dict[str, Any]) -> No
         assert len(value) <= 63
         assert value[:1].isalnum()
         assert value[-1:].isalnum()
+
+
+@pytest.mark.parametrize(
+    ("sharing", "platform", "said"),
+    [
+        ({}, "jetson", ""),
+        ({"mode": "time-slicing", "replicas": "2"}, "jetson", ""),
+        ({"mode": "mps", "replicas": 2}, "dgpu", ""),
+        ({"mode": "mps", "replicas": 2}, "jetson", "a Jetson's GPU can't be shared by mps"),
+        ({"mode": "mig"}, "jetson", "a Jetson's GPU can't be shared by mig"),
+        ({"mode": "time-slicing", "replicas": 1}, "jetson", "needs replicas of 2 or more, and has 1"),
+        ({"mode": "mps", "replicas": "many"}, "dgpu", "needs replicas of 2 or more, and has many"),
+        ({"replicas": 4}, "dgpu", "replicas mean nothing with mode none"),
+    ],
+)
+def test_a_way_of_sharing_that_cannot_be_is_told_with_what_to_write(
+    sharing: dict[str, Any], platform: str, said: str
+) -> None:
+    told = gpu.sharing_mistake(sharing, platform)
+    assert said in told
+    assert ("Set device_plugin_sharing: {mode: " in told) is bool(said)
 
 
 MADISON = """\

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
+import json
 import sys
 from pathlib import Path
 from typing import Any
 
-PLUGINS = Path(__file__).parents[3] / "plugins"
+import pytest
+from ansible.module_utils.testing import patch_module_args
 
+from tests.unit.gpu.test_gpu_verify import CRASHED, UNKNOWN_KEY, Cluster, node, workload
+from tests.unit.kubeadm.conftest import plugin
 
-def load(name: str, path: Path) -> Any:
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-pods_of = load("edgectl_gpu_pods", PLUGINS / "module_utils" / "edgectl_gpu_pods.py")
+pods_of = plugin("module_utils/edgectl_gpu_pods.py")
 GPU = "nvidia.com/gpu"
 
 
@@ -51,19 +45,49 @@ def test_an_init_container_counts_by_its_highest_need_and_a_sidecar_beside_the_o
     assert pods_of.requested(pod("a", container(1), init=[container(1, restartPolicy="Always")]), GPU) == 2
 
 
-def test_a_node_that_does_not_know_the_resource_offers_nothing_at_all() -> None:
-    assert pods_of.allocatable({"status": {"allocatable": {"cpu": "4"}}}, GPU) is None
-    assert pods_of.allocatable({"status": {"allocatable": {GPU: "0"}}}, GPU) == 0
+class Slots:
+    """Module edgectl_gpu_slots over the tests' kubectl; `answer` is what it ended with."""
+
+    def __init__(self, cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+        self.cluster, self.capsys = cluster, capsys
+
+    def __call__(self, *, check: bool = False, **options: Any) -> dict[str, Any]:
+        kubectl = [sys.executable, "-IS", str(self.cluster.program)]
+        arguments = {"kubectl": kubectl, "node": "orin1", "timeout": 0, "_ansible_check_mode": check, **options}
+        with patch_module_args(arguments), pytest.raises(SystemExit):
+            plugin("modules/edgectl_gpu_slots.py").main()
+        answer: dict[str, Any] = json.loads(self.capsys.readouterr().out)
+        return answer
 
 
-def test_the_plugins_state_is_told_with_its_reason() -> None:
-    import ansible.module_utils
+@pytest.fixture
+def slots(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Slots:
+    return Slots(Cluster(tmp_path), capsys)
 
-    sys.modules["ansible.module_utils.edgectl_gpu_pods"] = pods_of
-    ansible.module_utils.edgectl_gpu_pods = pods_of  # type: ignore[attr-defined]
-    slots = load("edgectl_gpu_slots", PLUGINS / "modules" / "edgectl_gpu_slots.py")
-    waiting = {"reason": "ImagePullBackOff", "message": "not found"}
-    assert slots.state_of({"status": {"containerStatuses": [{"state": {"waiting": waiting}}]}}) == (
-        "ImagePullBackOff: not found"
-    )
-    assert slots.state_of({"status": {"phase": "Running"}}) == "Running"
+
+def test_fewer_than_pods_hold_are_refused_with_the_pods_and_as_many_are_enough(slots: Slots) -> None:
+    slots.cluster.put(others=[workload("ollama-0", 3)])
+    refused = slots(state="enough", wanted=2)
+    assert refused["failed"]
+    assert "pods hold 3 of them: ollama/ollama-0 (3)" in refused["msg"]
+    assert not slots(state="enough", wanted=3).get("failed")
+
+
+def test_a_dry_run_before_there_is_a_cluster_finds_nobody_who_holds_any(slots: Slots) -> None:
+    nothing = {"state": "enough", "wanted": 2, "kubectl": ["/nowhere/kubectl"]}
+    assert slots(check=True, **nothing)["held"] == {}
+    assert slots(**nothing)["failed"]
+
+
+def test_a_node_that_does_not_offer_enough_is_told_with_the_last_words_of_its_device_plugin(slots: Slots) -> None:
+    slots.cluster.put(node=node(0), others=[CRASHED], logs={CRASHED["metadata"]["name"]: UNKNOWN_KEY})
+    answer = slots(wanted=4)
+    assert answer["failed"]
+    assert answer["msg"].startswith("orin1 offers 0 of nvidia.com/gpu where 4 should be after 0 s: ")
+    assert "CrashLoopBackOff" in answer["msg"]
+    assert answer["msg"].endswith(UNKNOWN_KEY)
+
+
+def test_a_node_that_offers_what_it_should_is_told_so(slots: Slots) -> None:
+    assert slots(wanted=2)["offered"] == 2
+    assert slots()["offered"] == 2

@@ -119,3 +119,24 @@ ansible_become_password: in the clear
         assert secret not in repr(found)
     assert found["my_user"].value == "admin"
     assert found["my_number"].value == 1234
+
+
+@pytest.mark.parametrize(("given", "shown"), [("nvapi-0123", MASK), ("", "")])
+def test_an_option_that_is_secret_is_masked_where_it_is_set_and_hides_nothing_else_where_it_is_not(
+    inventory_directory, monkeypatch, given, shown
+):
+    monkeypatch.setenv("NGC_API_KEY", given)
+    options = """device_plugin_ngc_key: "{{ lookup('ansible.builtin.env', 'NGC_API_KEY') }}"\n"""
+    namespaces = "device_plugin_ngc_namespaces: [default]\n" if given else ""
+    hosts = {"control_plane": {"hosts": {"nuc1": {"ansible_host": "192.168.1.11"}}}}
+    inventory = load(
+        inventory_directory(
+            {
+                "hosts.yml": yaml.safe_dump({"cluster": {"children": hosts}}),
+                "group_vars/all.yml": options + namespaces,
+            }
+        )
+    )
+    found = of(inventory, "nuc1")
+    assert found["device_plugin_ngc_key"].value == shown
+    assert found["cluster_artifacts_dir"].value == ""

@@ -3,8 +3,9 @@
 import pytest
 import yaml
 
+from edgectl import content
 from edgectl.errors import UsageError
-from edgectl.lab import inventory
+from edgectl.lab import inventory, nvidia
 from edgectl.lab.machine import Traits
 from edgectl.lab.record import Lab, Node
 
@@ -71,6 +72,17 @@ def test_options_that_the_lab_sets_are_options_of_the_roles(lab):
         known |= set(yaml.safe_load(specs.read_text())["argument_specs"]["main"]["options"])
     ours = {name for name in variables(lab, HARD) if not name.startswith("ansible_")}
     assert ours <= known
+
+
+def test_of_a_discrete_gpus_software_the_labs_repository_stands_for_nvidias(lab, monkeypatch):
+    monkeypatch.setattr(nvidia, "key_fingerprint", lambda: "C0FFEE")
+    tree = yaml.safe_load(inventory.hosts([Node("gpu1", "worker", "dgpu", "10.213.1.14")]))
+    options = tree["all"]["children"]["cluster"]["children"]["workers"]["hosts"]["gpu1"]
+    assert options["nvidia_toolkit_repository"].startswith(f"file:{nvidia.MOUNT}/libnvidia-container/")
+    assert options["nvidia_toolkit_repository_key_fingerprint"] == "C0FFEE"
+    specs = content.root() / "roles" / "nvidia_toolkit" / "meta" / "argument_specs.yml"
+    known = yaml.safe_load(specs.read_text())["argument_specs"]["main"]["options"]
+    assert {name for name in options if name != "ansible_host"} <= set(known)
 
 
 def test_known_hosts_has_a_line_for_each_key():

@@ -2,6 +2,8 @@
 
 import ctypes
 import hashlib
+import importlib.util
+import json
 import re
 import shutil
 import subprocess
@@ -9,13 +11,16 @@ import subprocess
 import pytest
 import yaml
 
+from edgectl import content
 from edgectl.lab import aptrepository, gobuild, imagearchive, kubernetes, lifecycle, nodes, nvidia, seed
 from edgectl.lab.aptrepository import Package
 from edgectl.lab.record import Lab, Node
 from edgectl.lab.spec import NodeSpec
+from edgectl.recording import catalogue
 
 TREES = nvidia.source() / "packages"
 CSV = "nvidia-l4t-init/etc/nvidia-container-runtime/host-files-for-container.d"
+OPENPGP = content.root() / "plugins/module_utils/edgectl_openpgp.py"
 needs_dpkg = pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="needs dpkg-deb")
 
 
@@ -28,8 +33,9 @@ def listed(kinds, path):
     return [name for kind, name in entries if kind in kinds]
 
 
-def test_every_exact_dependency_can_be_met_where_a_jetson_looks():
-    places = [line.split("file:")[1].split()[0] for line in nvidia.sources_list().splitlines()]
+@pytest.mark.parametrize("platform", ["jetson", "dgpu"])
+def test_every_exact_dependency_can_be_met_where_a_node_looks(platform):
+    places = [line.split("file:")[1].split()[0] for line in nvidia.sources_list(platform).splitlines()]
     wanted = [entry for entry in nvidia.packages() if f"{nvidia.MOUNT}/{entry.repository}" in places]
     offered = {(entry.package.name, entry.package.version) for entry in wanted}
     needed = {pair for entry in wanted for pair in re.findall(r"(\S+) \(= ([^)]+)\)", entry.package.depends)}
@@ -39,11 +45,18 @@ def test_every_exact_dependency_can_be_met_where_a_jetson_looks():
     assert len({name for name, _ in offered}) == len(offered)
 
 
+def test_the_lab_has_all_that_role_nvidia_driver_installs_on_its_simulated_pc():
+    offered = {entry.package.name for entry in nvidia.packages() if entry.repository == "debian"}
+    variables = yaml.safe_load((content.root() / "roles/nvidia_driver/vars/main.yml").read_text())
+    release = catalogue.load(seed.USUAL["dgpu"]).files["/proc/sys/kernel/osrelease"].strip()
+    assert {*variables["__nvidia_driver_debian_packages"], f"linux-headers-{release}"} <= offered
+
+
 def test_nvidias_own_repository_offers_a_choice_of_toolkits():
     own = [entry for entry in nvidia.packages() if entry.repository.startswith("libnvidia-container/")]
     assert {entry.package.version for entry in own if entry.package.name == "nvidia-container-toolkit"} == {
         "1.16.2-1",
-        "1.17.8-1",
+        "1.20.0-1",
     }
 
 
@@ -60,7 +73,7 @@ def test_simulated_device_nodes_do_nothing():
 
 
 def test_containers_get_the_library_and_its_links():
-    [package] = [entry for entry in nvidia.packages() if entry.library]
+    [package] = [entry for entry in nvidia.packages() if entry.package.name == "nvidia-l4t-cuda"]
     assert package.library in listed({"lib"}, "drivers.csv")
     assert set(package.links) <= set(listed({"sym"}, "drivers.csv"))
 
@@ -72,16 +85,71 @@ def test_what_is_simulated_says_so():
         assert "\n" not in entry.package.control.split("Description: ")[1].strip()
 
 
+def built(name, tmp_path):
+    [wanted] = [entry for entry in nvidia.packages() if entry.package.name == name]
+    nvidia._build_library(wanted, tmp_path / "library.so", tmp_path / "log")
+    return ctypes.CDLL(str(tmp_path / "library.so"))
+
+
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
-def test_the_library_finds_no_device_and_says_that_it_is_simulated(tmp_path):
-    library = tmp_path / "libcuda.so.1"
-    nvidia._build_library(library, tmp_path / "log")
-    driver = ctypes.CDLL(str(library))
+@pytest.mark.parametrize(("name", "cuda"), [("nvidia-l4t-cuda", 12060), ("libcuda1", 12020)])
+def test_the_library_finds_no_device_and_says_that_it_is_simulated(tmp_path, name, cuda):
+    driver = built(name, tmp_path)
     version = ctypes.c_int()
     assert driver.cuInit(0) == 100
     assert driver.cuDriverGetVersion(ctypes.byref(version)) == 0
-    assert version.value == 12060
+    assert version.value == cuda
     assert driver.edgectl_lab_simulated() == 1
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+def test_the_library_of_discrete_gpus_tells_the_drivers_version_and_that_it_is_simulated(tmp_path):
+    nvml = built("libnvidia-ml1", tmp_path)
+    version, count = ctypes.create_string_buffer(80), ctypes.c_uint(9)
+    assert nvml.nvmlInit_v2() == 0
+    assert nvml.nvmlSystemGetDriverVersion(version, 80) == 0
+    assert version.value == b"535.261.03"
+    assert nvml.nvmlSystemGetDriverVersion(version, 4) == 2
+    assert nvml.nvmlDeviceGetCount_v2(ctypes.byref(count)) == 0
+    assert count.value <= 8
+    assert nvml.nvmlDeviceGetHandleByIndex_v2(8, ctypes.byref(ctypes.c_void_p())) == 2
+    assert nvml.edgectl_lab_simulated() == 1
+
+
+def test_library_program_plugin_and_driver_tell_the_same_gpu():
+    """What one of them names, another has to find."""
+    uuid = "GPU-ed6ec710-0000-4000-8000-00000000000"
+    driver = "nvidia-kernel-dkms/etc/edgectl-lab.d/root/proc/driver/nvidia"
+    told = [
+        nvidia.source() / "nvml.c",
+        nvidia.source() / "deviceplugin/config.go",
+        TREES / "nvidia-smi/usr/bin/nvidia-smi",
+        TREES / driver / "gpus/0000:01:00.0/information",
+    ]
+    assert all(uuid in path.read_text() for path in told)
+    versions = {e.package.version.partition("-")[0] for e in nvidia.packages() if e.package.name.startswith("libcuda1")}
+    assert all(version in (TREES / driver / "version").read_text() for version in versions)
+
+
+@pytest.mark.skipif(shutil.which("gpg") is None, reason="needs gpg")
+def test_nvidias_repository_is_signed_by_the_key_that_lies_beside_it(tmp_path):
+    spec = importlib.util.spec_from_file_location("edgectl_openpgp", OPENPGP)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    [signed] = [place for place, recipe in nvidia._repositories().items() if recipe.get("signed")]
+    (tmp_path / signed).mkdir(parents=True)
+    release = tmp_path / signed / "Release"
+    release.write_text("Origin: test\n")
+    nvidia._sign(tmp_path)
+    key = tmp_path / nvidia._KEY
+    [fingerprint] = module.fingerprints(module.dearmor(key.read_bytes()))
+    assert (tmp_path / nvidia._FINGERPRINT).read_text().strip() == fingerprint
+    ring = tmp_path / "key.gpg"
+    ring.write_bytes(module.dearmor(key.read_bytes()))
+    verify = ["gpgv", "--keyring", ring, release.with_name("Release.gpg"), release]
+    assert subprocess.run(verify, capture_output=True, check=False).returncode == 0
+    release.write_text("Origin: another\n")
+    assert subprocess.run(verify, capture_output=True, check=False).returncode != 0
 
 
 @needs_dpkg
@@ -189,6 +257,21 @@ def test_only_the_jetpack_whose_packages_are_built_has_a_repository(lab, node, n
     directory = seed.write_seed(lab, Node(node.name, node.role, node.platform, "10.213.1.12", node.recording))
     assert (directory / "install").exists() is needs
     assert (directory / "files" / nvidia.SOURCES_LIST.lstrip("/")).exists() is needs
+
+
+def test_a_node_with_a_discrete_gpu_gets_a_card_and_no_driver(lab):
+    node = Node("gpu1", "worker", "dgpu", "10.213.1.12")
+    assert seed.needs_repository(node.spec)
+    directory = seed.write_seed(lab, node)
+    assert not (directory / "install").exists()
+    assert not (directory / "packages").exists()
+    sources = (directory / "files" / nvidia.DEBIAN_LIST.lstrip("/")).read_text()
+    assert sources == "deb [trusted=yes] file:/opt/edgectl-lab/jetson/debian bookworm main\n"
+    card = directory / "files" / seed.OVERLAY / "sys/bus/pci/devices/0000:01:00.0"
+    assert (card / "vendor").read_text() == "0x10de"
+    mark = json.loads((directory / "files/etc/edgectl-lab").read_text())
+    assert mark["platform"] == "dgpu"
+    assert "gpu" in mark["simulated"]
 
 
 def test_a_node_mounts_the_repository_where_its_list_of_sources_says(lab, tmp_path):

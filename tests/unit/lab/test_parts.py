@@ -82,5 +82,5 @@ def test_a_change_of_one_part_leaves_the_other_as_it_is(part, monkeypatch):
 
 def test_what_is_of_nvidia_is_a_part_of_its_own(monkeypatch):
     names = [made.name for made in artifacts._parts()]
-    assert names == ["kubernetes", "nvidia"]
+    assert names == ["kubernetes", "nvidia", "ollama"]
     assert nvidia.part() in artifacts._parts()

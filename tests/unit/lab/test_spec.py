@@ -19,6 +19,14 @@ def test_a_node_can_be_a_control_plane_and_a_jetson():
     assert parse_nodes("orin1:control_plane:jetson") == [NodeSpec("orin1", "control_plane", "jetson")]
 
 
+def test_a_node_can_have_a_discrete_gpu():
+    assert parse_nodes("a:control_plane,gpu1:dgpu")[1] == NodeSpec("gpu1", "worker", "dgpu")
+    [node] = parse_nodes("a:control_plane:recording=pc-gpu-debian12")
+    assert node.platform == "dgpu"
+    with pytest.raises(UsageError, match="cannot have a discrete GPU"):
+        parse_nodes("a:control_plane:dgpu:recording=orin-nx-jp6.2")
+
+
 def test_a_node_can_be_a_recorded_host():
     nodes = parse_nodes("nuc1:control_plane,orin2:recording=orin-nx-jp6.2")
     assert nodes[1] == NodeSpec("orin2", "worker", "jetson", "orin-nx-jp6.2")

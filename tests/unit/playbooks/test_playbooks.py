@@ -36,7 +36,7 @@ def test_bootstrap_has_one_play_for_each_phase_in_order() -> None:
     assert [play["name"] for play in plays("bootstrap")] == PHASES
 
 
-@pytest.mark.parametrize("playbook", ["bootstrap", "reset", "peers", "verify_gpu"])
+@pytest.mark.parametrize("playbook", ["bootstrap", "reset", "peers", "verify_gpu", "deploy", "undeploy"])
 def test_every_play_sees_the_shared_options_and_gathers_nothing(playbook: str) -> None:
     for play in plays(playbook):
         assert play["roles"] == [{"role": "cluster"}], play["name"]
@@ -73,6 +73,7 @@ def test_reset_undoes_the_roles_of_bootstrap_in_reverse_order() -> None:
         "pod_network",
         "nvidia_toolkit",
         "containerd",
+        "nvidia_driver",
         "jetpack",
         "wireguard",
         "machine",
@@ -83,7 +84,7 @@ def test_reset_undoes_the_roles_of_bootstrap_in_reverse_order() -> None:
 
 def test_every_file_that_a_playbook_includes_exists() -> None:
     base = content.root() / "playbooks"
-    for playbook in ("bootstrap", "reset", "peers", "verify_gpu"):
+    for playbook in ("bootstrap", "reset", "peers", "verify_gpu", "deploy", "undeploy"):
         for play in plays(playbook):
             for kind, name in included(play):
                 path = base / name if kind == "tasks" else content.root() / "roles" / name

@@ -59,7 +59,7 @@ def test_the_document_has_every_section_and_is_json(jetson):
     sections = (
         "identity", "os", "kernel", "cgroup", "swap", "clock", "memory", "disks", "network", "firewall", "packages",
         "units", "containerd", "apt", "jetson", "gpus", "toolkit", "wireguard", "kubernetes", "ssh_host_keys", "lock",
-        "simulated",
+        "simulated", "nvidia_driver",
     )  # fmt: skip
     assert set(sections) <= set(json.loads(json.dumps(jetson)))
 
@@ -282,6 +282,74 @@ def test_containerds_own_dump_is_understood_in_both_layouts(control_plane_tree, 
     assert "runc" in found["runtimes"]
     assert found["systemd_cgroup"] is (version == 3)
     assert found["imports"]
+
+
+@pytest.fixture
+def workstation(control_plane_tree):
+    """A Debian host with an NVIDIA card and its driver, and the card's other half: its sound."""
+    release = (control_plane_tree / "proc/sys/kernel/osrelease").read_text().strip()
+    card, sound = "sys/bus/pci/devices/0000:01:00.0", "sys/bus/pci/devices/0000:01:00.1"
+    texts = {
+        f"{card}/vendor": "0x10de",
+        f"{card}/class": "0x030000",
+        f"{card}/uevent": "DRIVER=nvidia\nPCI_CLASS=30000\nPCI_ID=10DE:2531\n",
+        f"{sound}/vendor": "0x10de",
+        f"{sound}/class": "0x040300",
+        "proc/driver/nvidia/gpus/0000:01:00.0/information": "Model: \t\t NVIDIA RTX A2000\n",
+        "proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.161.07  Sat Feb 17\n",
+        f"lib/modules/{release}/modules.dep": "updates/dkms/nvidia-current.ko:\n",
+        "usr/lib/x86_64-linux-gnu/nvidia/current/libcuda.so.535.261.03": "",
+        "usr/lib/x86_64-linux-gnu/nvidia/current/libcuda.so.1": "",
+        "usr/lib/x86_64-linux-gnu/libnvidia-ml.so.535.261.03": "",
+        "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c": "\6\0\0\0\1",
+        "dev/nvidia0": "",
+        "dev/nvidiactl": "",
+        "var/lib/dkms/mok.pub": "key",
+    }
+    for path, text in texts.items():
+        (control_plane_tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (control_plane_tree / path).write_text(text)
+    return control_plane_tree
+
+
+def test_a_discrete_gpus_driver_is_known_by_what_runs_and_by_what_lies_on_the_disk(workstation):
+    document = probe_module.probe(str(workstation))
+    (card,) = document["gpus"]
+    assert (card["name"], card["kernel_driver"]) == ("NVIDIA RTX A2000", "nvidia")
+    assert document["nvidia_driver"] == {
+        "loaded": "535.161.07",
+        "libraries": ["535.261.03"],
+        "available": True,
+        "device_nodes": ["/dev/nvidia0", "/dev/nvidiactl"],
+        "secure_boot": True,
+        "dkms_key": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "available"),
+    [
+        ("kernel/nvidia-580srv/nvidia.ko: kernel/drivers/video/x.ko", True),
+        ("updates/dkms/nvidia.ko.zst:", True),
+        ("kernel/drivers/gpu/drm/nouveau/nouveau.ko.xz:", False),
+        ("updates/dkms/nvidia-uvm.ko: updates/dkms/other.ko", False),
+    ],
+)
+def test_only_the_drivers_own_module_makes_it_loadable(workstation, line, available):
+    (index,) = workstation.glob("lib/modules/*/modules.dep")
+    index.write_text(line + "\n")
+    assert probe_module.probe(str(workstation))["nvidia_driver"]["available"] is available
+
+
+@pytest.mark.parametrize(("value", "secure"), [("\6\0\0\0\0", False), (None, None)])
+def test_secure_boot_is_off_or_there_is_none(workstation, value, secure):
+    (variable,) = workstation.glob("sys/firmware/efi/efivars/SecureBoot-*")
+    variable.write_text(value) if value else variable.unlink()
+    assert probe_module.probe(str(workstation))["nvidia_driver"]["secure_boot"] is secure
+
+
+def test_a_host_without_a_card_has_no_driver_to_speak_of(control_plane_tree):
+    assert probe_module.probe(str(control_plane_tree))["nvidia_driver"] is None
 
 
 def test_on_a_lab_node_the_laid_over_file_wins(control_plane_tree):

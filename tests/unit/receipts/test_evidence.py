@@ -197,3 +197,13 @@ def test_a_receipt_says_what_drifted_and_a_broken_one_counts_as_interrupted(
     assert found["wireguard"]["status"] == "applying"
     file.write_text("two")
     assert evidence.receipts(str(receipts))["machine"]["drift"]
+
+
+def test_a_taint_that_somebody_took_away_is_drift(evidence: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    taint = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
+    node: dict[str, Any] = {"metadata": {}, "spec": {"taints": [taint]}, "status": {}}
+    monkeypatch.setattr(evidence, "_ask", lambda _api, _path: node)
+    record = recorded(evidence, {"node": "orin1", "taints": ["nvidia.com/gpu:NoSchedule"], "api": {}})
+    assert drift(evidence, record) == []
+    node["spec"] = {}
+    assert len(drift(evidence, record)) == 1

@@ -146,6 +146,8 @@ def test_a_graphics_card_keeps_its_name_and_loses_its_uuid(talkative):
     texts = {
         f"{device}/vendor": "0x10de",
         f"{device}/class": "0x030000",
+        f"{device}/uevent": "DRIVER=nvidia\n",
+        edgectl_probe.SECURE_BOOT.lstrip("/"): "\6\0\0\0\1",
         other: "0x8086",
         information: "Model: \t\t NVIDIA RTX A2000\nGPU UUID: \t GPU-5f3c-anna\nVideo BIOS: 1\n",
         "proc/driver/nvidia/version": DRIVER,
@@ -153,7 +155,12 @@ def test_a_graphics_card_keeps_its_name_and_loses_its_uuid(talkative):
     for path, text in texts.items():
         (talkative / path).parent.mkdir(parents=True, exist_ok=True)
         (talkative / path).write_text(text)
+    libraries = talkative / "usr/lib64"
+    libraries.mkdir(parents=True)
+    (libraries / "libcuda.so.580.95.05").write_text("")
     recording = capture.recording(edgectl_recorder.record(str(talkative)))
+    assert recording.document["nvidia_driver"] == edgectl_probe.probe(str(talkative))["nvidia_driver"]
+    assert recording.document["nvidia_driver"]["libraries"] == ["580.95.05"]
     gpu = recording.document["gpus"][0]
     assert (gpu["name"], gpu["uuid"], gpu["driver"]) == ("NVIDIA RTX A2000", "GPU-1", True)
     assert gpu["driver_version"] == "580.95.05"

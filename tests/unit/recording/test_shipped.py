@@ -34,6 +34,7 @@ class Board:
 
 BOARDS = {
     "nuc-ubuntu24.04": Board(None, "3.12", 2, True, "nft", "keep"),
+    "pc-gpu-debian12": Board(None, "3.11", 2, True, "nft", "keep"),
     "turing-rk1": Board(None, "3.12", 2, True, "nft", "keep"),
     # R36 has nf_tables without its compatibility layer, so iptables-nft, Ubuntu's default, is of no use there.
     "orin-nx-jp6.2": Board("6.2", "3.10", 2, False, "nft", "legacy"),

@@ -160,6 +160,12 @@ def test_a_unit_that_is_not_there_is_an_error_unless_it_may_be_missing(host: Hos
     assert answer["msg"] == "there is no unit gone.service"
 
 
+def test_a_dry_run_has_not_made_the_unit_that_it_would_enable(host: Host, settle: Settle) -> None:
+    answer = settle({"name": "not-made-yet.service", "enabled": True}, check=True)
+    assert answer["done"] == {"enabled": ["not-made-yet.service"]}
+    assert host.said == []
+
+
 def test_a_unit_that_does_not_start_ends_the_task_with_systemds_words(host: Host, settle: Settle) -> None:
     host.unit("a.service", "inactive", enabled=False)
     (host.directory / "fails-start").touch()

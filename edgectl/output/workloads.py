@@ -1,0 +1,222 @@
+"""The catalogue and what was deployed of it, for people and as documents."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from edgectl.cluster.verb import Outcome
+from edgectl.exitcodes import ExitCode
+from edgectl.output import summary
+from edgectl.output.jsonl import SCHEMA_VERSION
+from edgectl.workloads.catalogue import CATEGORIES, Workload
+
+Fits = Mapping[str, Sequence[Mapping[str, Any]]]
+
+_WIDTH = 100
+_INDENT = "  "
+_GPU = {"required": "yes", "optional": "if there is one", "none": "no"}
+
+
+def lines(workloads: Sequence[Workload]) -> Iterator[str]:
+    """All of them by category."""
+    for category, title in CATEGORIES.items():
+        some = [workload for workload in workloads if workload.category == category]
+        if some:
+            yield title
+            yield from summary.table(("NAME", "GPU", "IMAGES FOR", "PROVED", "WHAT IT IS"), [_row(one) for one in some])
+            yield ""
+    yield "edgectl catalog NAME: its parameters and images. edgectl deploy NAME: run it."
+
+
+def _row(workload: Workload) -> tuple[str, ...]:
+    data = workload.data
+    return (
+        workload.name,
+        _GPU[data["needs"]["gpu"]],
+        ", ".join(workload.platforms),
+        data["proof"]["level"],
+        data["summary"],
+    )
+
+
+def entry_lines(workload: Workload) -> Iterator[str]:
+    """One entry in detail."""
+    data = workload.data
+    yield f"{workload.title}: {data['summary']}"
+    proof = data["proof"]
+    yield f"{_INDENT}proved    {proof['level']}{': ' + proof['where'] if proof.get('where') else ''}"
+    yield f"{_INDENT}GPU       {_GPU[data['needs']['gpu']]}"
+    yield f"{_INDENT}port      {data['port']}, {'with a login of its own' if data['login'] else 'without a login'}"
+    if data.get("requires"):
+        yield f"{_INDENT}needs     {', '.join(data['requires'])} in the same namespace"
+    yield ""
+    yield "Images"
+    rows = [(_where(image), ", ".join(image["arch"]), image["image"]) for image in data["images"]]
+    yield from summary.table(("PLATFORM", "ARCH", "IMAGE"), rows)
+    if data.get("parameters"):
+        yield ""
+        yield "Parameters (--set KEY=VALUE)"
+        found = [
+            (key, one["type"], _shown(one.get("default")), one["description"])
+            for key, one in data["parameters"].items()
+        ]
+        yield from summary.table(("KEY", "TYPE", "DEFAULT", "WHAT IT IS"), found)
+    if data.get("model"):
+        yield ""
+        yield "Models whose need of memory is known"
+        known = [(name, f"{one['gb']} GB") for name, one in data["model"]["known"].items()]
+        yield from summary.table(("MODEL", "DOWNLOAD"), known)
+    for title, texts in (("Notes", data.get("notes", ())), ("Sources", data["sources"])):
+        if texts:
+            yield ""
+            yield title
+            for text in texts:
+                yield from textwrap.wrap(text, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT * 2)
+
+
+def _where(image: Mapping[str, Any]) -> str:
+    first, end = image.get("l4t_from"), image.get("l4t_before")
+    parts = [image["platform"]]
+    if first or end:
+        parts.append(
+            " ".join(filter(None, ("L4T", f"from R{first}" if first else "", f"before R{end}" if end else "")))
+        )
+    if "cuda" in image:
+        parts.append(f"CUDA {image['cuda']}")
+    return ", ".join(parts)
+
+
+def _shown(value: object) -> str:
+    return "-" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def fit_lines(fits: Fits) -> Iterator[str]:
+    """Node by node: what a workload would run with there, or why it does not fit."""
+    rows = [
+        (name, fit["node"], fit.get("platform", "?"), "no: " + fit["why_not"] if fit["why_not"] else _would(fit))
+        for name, found in fits.items()
+        for fit in found
+    ]
+    yield from summary.table(("WORKLOAD", "NODE", "PLATFORM", "FITS"), rows)
+
+
+def _would(fit: Mapping[str, Any]) -> str:
+    gpu = f", 1 {fit['resource']}" if fit["gpu"] else ""
+    return f"yes: {fit['request_mib']} of {fit['free_mib']} MiB{gpu}"
+
+
+def document(workloads: Sequence[Workload], fits: Fits | None) -> dict[str, Any]:
+    """The catalogue as one JSON document."""
+    entries = [{"name": workload.name, **workload.data} for workload in workloads]
+    found = {"schema_version": SCHEMA_VERSION, "kind": "catalog", "workloads": entries}
+    return found if fits is None else {**found, "fits": {name: list(some) for name, some in fits.items()}}
+
+
+def deployed_lines(outcome: Outcome, workload: Workload, *, plan: bool) -> Iterator[str]:
+    """What runs now and how it is used, or what failed."""
+    told = outcome.result.summary.get("workload")
+    if told is None or not outcome.result.ok:
+        yield from summary.lines(outcome)
+        return
+    made, ready, answer = told["plan"], told["ready"], told["answer"]
+    simulated = " (simulated)" if made["simulated"] else ""
+    yield f"{made['title']} {'would run' if plan else 'runs'} on {made['node']}, {made['platform']}{simulated}"
+    rows = [
+        ("image", made["image"]),
+        ("GPU", f"1 {made['resource']}" if made["gpu"] else "none"),
+        ("memory", _memory(made)),
+        ("data", made["data"] if made["data"].startswith("StorageClass") else f"{made['data']} on {made['node']}"),
+        *([("answer", _printable(answer["answer"])), ("proof", _proof(answer))] if answer else []),
+    ]
+    yield from (f"{_INDENT}{key:8}{text}" for key, text in rows)
+    yield ""
+    if plan:
+        yield from summary.plan_lines(outcome)
+        return
+    changed = sorted({change.task for change in outcome.result.changes})
+    yield f"Changed: {', '.join(changed)}" if changed else "Nothing was changed."
+    yield ""
+    if ready:
+        yield from _usage(workload, made, ready, outcome)
+    else:
+        path = shlex.quote(str(outcome.session.inventory.path))
+        yield f"Not waited for. How far it is: edgectl kubectl -i {path} -- -n {made['namespace']} get pods"
+    for host, reason in outcome.session.missing.items():
+        yield f"{host} was left out: {reason}"
+    yield f"Log: {outcome.result.log_path}"
+
+
+def _usage(workload: Workload, made: Mapping[str, Any], ready: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
+    domain = outcome.session.inventory.option("cluster_domain", "cluster.local")
+    path = shlex.quote(str(outcome.session.inventory.path))
+    yield f"In the cluster  http://{workload.name}.{made['namespace']}.svc.{domain}:{ready['port']}"
+    yield f"On any node     {curl(workload, made['parameters'], ready)}"
+    namespace = f" --namespace {made['namespace']}" if made["namespace"] != "workloads" else ""
+    yield f"Remove it       edgectl undeploy {workload.name} {path}{namespace}  (--purge: with its data)"
+
+
+def curl(workload: Workload, parameters: Mapping[str, Any], ready: Mapping[str, Any]) -> str:
+    """A command line that uses it, on a node."""
+    how = workload.data.get("try_it") or {"path": "/"}
+    url = f"http://{ready['address']}:{ready['port']}{how['path']}"
+    if "data" not in how:
+        return f"curl {url}"
+    body = {key: _filled(value, parameters) for key, value in how["data"].items()}
+    return f"curl {url} -d {shlex.quote(json.dumps(body))}"
+
+
+def _filled(value: object, parameters: Mapping[str, Any]) -> object:
+    if isinstance(value, str) and value.startswith("{") and value.endswith("}"):
+        return parameters.get(value[1:-1], value)
+    return value
+
+
+def _memory(made: Mapping[str, Any]) -> str:
+    need = made["memory_mib"]
+    parts = [f"{need[what]} {what}" for what in ("runtime", "model", "cache") if need[what]]
+    return f"{made['request_mib']} MiB of {made['free_mib']} left ({' + '.join(parts)})"
+
+
+def _proof(answer: Mapping[str, Any]) -> str:
+    if answer["kind"] != "ollama":
+        return f"{answer['answer']} in {answer['seconds']} s"
+    rate = f"{answer['tokens']} tokens, {answer['tokens_per_s']} tokens/s"
+    return f"{answer['where']}: {rate}, in {answer['seconds']} s; {answer['model']}, Ollama {answer['version']}"
+
+
+def _printable(text: str) -> str:
+    """The beginning of an answer: a model may say anything, control characters too."""
+    plain = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    return plain if len(plain) <= 80 else plain[:79] + "…"
+
+
+def deployed_document(outcome: Outcome) -> dict[str, Any]:
+    """The run as one JSON document; what was deployed is in `summary`."""
+    return summary.document(outcome)
+
+
+def exit_code(outcome: Outcome, *, plan: bool) -> ExitCode:
+    """As everywhere; a plan with something to do has its own."""
+    if plan and outcome.exit_code is ExitCode.OK and outcome.result.changes:
+        return ExitCode.CHANGES
+    return outcome.exit_code
+
+
+def removed_lines(outcome: Outcome, workload: Workload, *, purge: bool) -> Iterator[str]:
+    """What is gone, and what stays."""
+    removed = outcome.result.summary.get("removed")
+    if removed is None or not outcome.result.ok:
+        yield from summary.lines(outcome)
+        return
+    yield f"{workload.title}: removed {', '.join(removed)}" if removed else f"{workload.title} was not there."
+    if purge:
+        yield "Its data is deleted on every host that answered."
+    else:
+        yield "Its data stays for the next deploy; --purge deletes it."
+    for host, reason in outcome.session.missing.items():
+        yield f"{host} was left out: {reason}"
+    yield f"Log: {outcome.result.log_path}"

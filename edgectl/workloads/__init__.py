@@ -1,0 +1,1 @@
+"""The catalogue of workloads: what there is, what it takes, and which node it fits."""

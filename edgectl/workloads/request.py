@@ -1,0 +1,87 @@
+"""What `edgectl deploy` was asked for, as the playbook's variables and as the words that repeat it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from edgectl.errors import UsageError
+from edgectl.inventory import Inventory
+from edgectl.inventory.documents import did_you_mean
+from edgectl.workloads.catalogue import Workload
+
+PLATFORMS = ("jetson", "dgpu", "cpu")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """Where and how it is to run; empty means whatever fits best."""
+
+    node: str = ""
+    platform: str = ""
+    namespace: str = "workloads"
+    cpu: bool = False
+    storage_class: str = ""
+    wait: bool = True
+
+
+def variables(workload: Workload, given: Mapping[str, str], wish: Wish) -> dict[str, Any]:
+    """The playbook's variables. Raises UsageError or Problems for what can't be meant."""
+    if wish.platform and wish.platform not in PLATFORMS:
+        near = did_you_mean(wish.platform, PLATFORMS)
+        raise UsageError(
+            f"--platform {wish.platform}: there is no such platform",
+            f"there are {', '.join(PLATFORMS)}",
+            f"did you mean {near}?" if near else "",
+        )
+    chosen = workload.values(given)
+    parameters = {key: chosen[key] for key in given}
+    for key, value in parameters.items():
+        if workload.data["parameters"][key]["type"] == "file":
+            parameters[key] = str(_file(key, value))
+    return {
+        "workload": workload.name,
+        "workload_parameters": parameters,
+        "workload_node": wish.node,
+        "workload_platform": wish.platform,
+        "workload_namespace": wish.namespace,
+        "workload_cpu": wish.cpu,
+        "workload_storage_class": wish.storage_class,
+        "workload_wait": wish.wait,
+    }
+
+
+def words(given: Sequence[str], wish: Wish) -> list[str]:
+    """The options that repeat the request."""
+    usual = Wish()
+    found = [word for setting in given for word in ("--set", setting)]
+    for option, value, default in (
+        ("--node", wish.node, usual.node),
+        ("--platform", wish.platform, usual.platform),
+        ("--namespace", wish.namespace, usual.namespace),
+        ("--storage-class", wish.storage_class, usual.storage_class),
+    ):
+        found += [option, value] if value != default else []
+    return [*found, *(["--cpu"] if wish.cpu else []), *([] if wish.wait else ["--no-wait"])]
+
+
+def known_node(inventory: Inventory, node: str) -> None:
+    """Refuse a node that is no host of the inventory."""
+    names = [host.name for host in inventory.hosts]
+    if node and node not in names:
+        near = did_you_mean(node, names)
+        raise UsageError(
+            f"--node {node}: {shlex.quote(str(inventory.path))} has no such host",
+            f"its hosts: {', '.join(names)}",
+            f"did you mean {near}?" if near else "",
+        )
+
+
+def _file(key: str, value: str) -> Path:
+    path = Path(value).expanduser().absolute()
+    if not path.is_file():
+        raise UsageError(f"--set {key}={value}: there is no such file", fix=f"--set {key}=FILE, a file on this machine")
+    return path

@@ -1,0 +1,71 @@
+"""What the roles need to know for workloads of the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+_FOREIGN = frozenset(
+    ("attempts", "changed", "deprecations", "exception", "failed", "invocation", "msg", "objects", "warnings",
+     "failed_when_result", "verdict")
+)  # fmt: skip
+
+
+def hosts(hostvars: Mapping[str, Any], names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """What decides which image runs on a host, by its name; hosts that were not probed in this run are left out."""
+    documents = {name: (hostvars[name].get("ansible_facts") or {}).get("edgectl") for name in names}
+    return {name: host(document) for name, document in documents.items() if document}
+
+
+def host(document: Mapping[str, Any]) -> dict[str, Any]:
+    """platform (jetson, dgpu, cpu), l4t, driver, simulated, from a probe's document."""
+    jetson, gpus = document.get("jetson"), document.get("gpus") or []
+    drivers = [gpu["driver_version"] for gpu in gpus if gpu.get("driver_version")]
+    return {
+        "platform": "jetson" if jetson else "dgpu" if gpus else "cpu",
+        "l4t": (jetson or {}).get("l4t"),
+        "driver": drivers[0] if drivers else None,
+        "simulated": document.get("simulated"),
+    }
+
+
+def archive(manifest: Mapping[str, Any], image: str, arch: str) -> dict[str, Any]:
+    """The archive of an artifacts directory that has an image for an architecture; empty where there is none."""
+    files = (dict(file) for file in manifest.get("files", []) if file["kind"] == "images" and file["arch"] == arch)
+    return next((file for file in files if image in file["images"]), {})
+
+
+def model(manifest: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The file of an artifacts directory that is this model; empty where there is none."""
+    files = (dict(file) for file in manifest.get("files", []) if file["kind"] == "model")
+    return next((file for file in files if file["name"] == name), {})
+
+
+def names(catalogue: str) -> list[str]:
+    """The entries of a directory on the controller."""
+    return sorted(file.parent.name for file in Path(catalogue).glob("*/workload.yml"))
+
+
+def file_size(path: str) -> int:
+    """Size of a file on the controller, in bytes."""
+    return Path(path).expanduser().stat().st_size
+
+
+def told(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """A module's answer for a reader: without what Ansible adds to it, and without whole objects."""
+    return {key: value for key, value in answer.items() if key not in _FOREIGN and not key.startswith("_")}
+
+
+class FilterModule:
+    """Makes the filters known to Ansible."""
+
+    def filters(self) -> dict[str, Any]:
+        return {
+            "edgectl_workload_hosts": hosts,
+            "edgectl_archive_of": archive,
+            "edgectl_model_of": model,
+            "edgectl_workload_names": names,
+            "edgectl_file_size": file_size,
+            "edgectl_told": told,
+        }

@@ -1,0 +1,265 @@
+"""An entry of the catalogue (workloads/NAME/workload.yml): its form, and the values of its parameters.
+
+Standard library only, Python 3.8 upwards: a module on a host checks by it, and the command line.
+"""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterator, Tuple
+
+    Problem = Tuple[str, str, str]  # key, what is wrong with it, what to write
+
+CATEGORIES = ("llm", "ui", "vision", "rag", "speech", "home", "robotics", "ml", "serving")
+PLATFORMS = ("jetson", "dgpu", "cpu", "any")
+# hardware: it ran on a board; lab: it ran in the built-in lab; rendered: only its objects were made and checked.
+PROOFS = ("hardware", "lab", "rendered")
+TYPES = ("str", "int", "float", "bool", "file")
+TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+_L4T = r"\d+(\.\d+){0,2}"
+# A registry's host, a path, and a tag that is none of the moving ones.
+_IMAGE = r"[a-z0-9.-]+\.[a-z]+/[a-z0-9._/-]+:(?!latest|main$|master$|stable$)[A-Za-z0-9_][A-Za-z0-9_.-]*"
+
+
+class Text:
+    """A text that is not empty. pattern: what all of it must match."""
+
+    def __init__(self, pattern: str = "", words: str = "text") -> None:
+        self.pattern, self.words = pattern, words
+
+    def problems(self, value: Any, key: str) -> Iterator[Problem]:
+        if not isinstance(value, str) or not value or (self.pattern and not re.fullmatch(self.pattern, value)):
+            yield key, "is {}, and must be {}".format(_shown(value), self.words), 'write {}: "..."'.format(_last(key))
+
+
+class Choice:
+    """One of some words."""
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    def problems(self, value: Any, key: str) -> Iterator[Problem]:
+        if value not in self.words:
+            yield key, "is {}, and must be one of these".format(_shown(value)), ", ".join(self.words)
+
+
+class Number:
+    """A number. whole: without a fraction."""
+
+    def __init__(self, least: float = 0, *, whole: bool = True) -> None:
+        self.least, self.whole = least, whole
+
+    def problems(self, value: Any, key: str) -> Iterator[Problem]:
+        kinds = (int,) if self.whole else (int, float)
+        if isinstance(value, bool) or not isinstance(value, kinds) or value < self.least:
+            words = "a whole number" if self.whole else "a number"
+            yield key, "is {}, and must be {} from {} on".format(_shown(value), words, self.least), "write a number"
+
+
+class Truth:
+    """true or false."""
+
+    def problems(self, value: Any, key: str) -> Iterator[Problem]:
+        if not isinstance(value, bool):
+            yield key, "is {}, and must be true or false".format(_shown(value)), "write true or false"
+
+
+class Anything:
+    """What only its reader can judge."""
+
+    def problems(self, value: Any, key: str) -> Iterator[Problem]:
+        return iter(())
+
+
+class Many:
+    """A list."""
+
+    def __init__(self, of: Any, least: int = 1) -> None:
+        self.of, self.least = of, least
+
+    def problems(self, value: Any, key: str) -> Iterator[Problem]:
+        if not isinstance(value, list) or len(value) < self.least:
+            yield key, "is {}, and must be a list".format(_shown(value)), "write {}: [...]".format(_last(key))
+            return
+        for number, item in enumerate(value):
+            yield from self.of.problems(item, "{}[{}]".format(key, number))
+
+
+class Named:
+    """A mapping whose keys the entry chooses."""
+
+    def __init__(self, of: Any) -> None:
+        self.of = of
+
+    def problems(self, value: Any, key: str) -> Iterator[Problem]:
+        if not isinstance(value, dict):
+            yield key, "is {}, and must be a mapping".format(_shown(value)), "write `key: value` lines below it"
+            return
+        for name, item in value.items():
+            yield from self.of.problems(item, "{}.{}".format(key, name))
+
+
+class Record:
+    """A mapping whose keys are known. Those in `needed` must be there."""
+
+    def __init__(self, needed: dict[str, Any], others: dict[str, Any] | None = None) -> None:
+        self.needed, self.known = tuple(needed), {**needed, **(others or {})}
+
+    def problems(self, value: Any, key: str) -> Iterator[Problem]:
+        if not isinstance(value, dict):
+            yield key or "it", "is {}, and must be a mapping".format(_shown(value)), "write `key: value` lines"
+            return
+        for name in self.needed:
+            if name not in value:
+                yield _join(key, name), "is missing", "add {}".format(_join(key, name))
+        for name, item in value.items():
+            if name in self.known:
+                yield from self.known[name].problems(item, _join(key, name))
+            else:
+                yield _join(key, name), "is not known", "known: {}".format(", ".join(sorted(self.known)))
+
+
+_IMAGES = Record(
+    {
+        "platform": Choice(*PLATFORMS),
+        "arch": Many(Choice("amd64", "arm64")),
+        "image": Text(_IMAGE, "an image with its registry and a tag that does not move"),
+        "source": Text(),
+    },
+    {
+        "l4t_from": Text(_L4T, 'a release of Jetson Linux, such as "36.4"'),
+        "l4t_before": Text(_L4T, 'a release of Jetson Linux, such as "37"'),
+        "cuda": Number(11),
+        "environment": Named(Text()),
+    },
+)
+_PARAMETER = Record(
+    {"type": Choice(*TYPES), "description": Text()}, {"default": Anything(), "choices": Many(Text()), "min": Number()}
+)
+_MODEL = Record(
+    {
+        "name": Text(),
+        "gb": Text(),
+        "tokens": Text(),
+        "known": Named(Record({"gb": Number(whole=False), "kv_bytes_per_token": Number(1)})),
+    },
+    {"file": Text()},
+)
+ENTRY = Record(
+    {
+        "title": Text(),
+        "category": Choice(*CATEGORIES),
+        "summary": Text(),
+        "needs": Record(
+            {"gpu": Choice("required", "optional", "none"), "memory_mib": Number(1)}, {"shm_mib": Number(1)}
+        ),
+        "images": Many(_IMAGES),
+        "port": Number(1),
+        "readiness": Record({"seconds": Number(1)}, {"path": Text(r"/.*", "a path that begins with /")}),
+        "check": Record({"kind": Choice("http", "tcp", "ollama")}, {"path": Text(r"/.*", "a path")}),
+        "login": Truth(),
+        "proof": Record({"level": Choice(*PROOFS)}, {"where": Text()}),
+        "sources": Many(Text()),
+    },
+    {
+        "model": _MODEL,
+        "requires": Many(Text()),
+        "command": Many(Text()),
+        "volumes": Many(Record({"name": Text(r"[a-z0-9-]+", "a DNS label"), "path": Text(r"/.+", "an absolute path")})),
+        "environment": Named(Text()),
+        "secrets": Many(Text(r"[A-Z][A-Z0-9_]*", "the name of an environment variable")),
+        "parameters": Named(_PARAMETER),
+        "try_it": Record({"path": Text(r"/.*", "a path")}, {"data": Anything()}),
+        "notes": Many(Text()),
+    },
+)
+
+
+def problems(entry: Any) -> list[Problem]:
+    """Everything that is wrong with an entry."""
+    found = list(ENTRY.problems(entry, ""))
+    return found or list(_references(entry))
+
+
+def _references(entry: dict[str, Any]) -> Iterator[Problem]:
+    """Names of parameters that nobody has declared, and defaults of another type than the parameter's."""
+    parameters = entry.get("parameters", {})
+    known = "known: {}".format(", ".join(sorted(parameters)) or "none")
+    for key, name in entry.get("model", {}).items():
+        if key != "known" and name not in parameters:
+            yield "model.{}".format(key), "names the parameter {}, which there is not".format(name), known
+    texts = {"environment.{}".format(key): text for key, text in entry.get("environment", {}).items()}
+    texts.update({"command[{}]".format(at): word for at, word in enumerate(entry.get("command", []))})
+    for key, text in texts.items():
+        for name in re.findall(r"{([^{}]*)}", text):
+            if name not in parameters:
+                yield key, "names the parameter {}, which there is not".format(name), known
+    for name, parameter in parameters.items():
+        if "default" in parameter:
+            for said in _wrong(parameter, parameter["default"]):
+                yield "parameters.{}.default".format(name), said, "write a default of that type, or none"
+
+
+def values(entry: dict[str, Any], given: dict[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
+    """The value of every parameter (None where there is none), and what is wrong with those that were given."""
+    parameters, found = entry.get("parameters", {}), []
+    for name in given:
+        if name not in parameters:
+            found.append((name, "is no parameter", "known: {}".format(", ".join(sorted(parameters)) or "none")))
+    chosen = {}
+    for name, parameter in parameters.items():
+        value = given.get(name, parameter.get("default"))
+        wrong = [] if value is None else _wrong(parameter, value)
+        found += [(name, said, parameter["description"]) for said in wrong]
+        chosen[name] = value if value is None or wrong else _typed(parameter["type"], value)
+    return chosen, found
+
+
+def _wrong(parameter: dict[str, Any], value: Any) -> list[str]:
+    kind, text = parameter["type"], str(value).strip().lower()
+    fits = {
+        "str": not isinstance(value, (dict, list, bool)),
+        "file": isinstance(value, str),
+        "int": re.fullmatch(r"-?\d+", text) is not None,
+        "float": re.fullmatch(r"-?\d+(\.\d+)?", text) is not None,
+        "bool": text in TRUE + FALSE,
+    }[kind]
+    if not fits:
+        words = {"int": "a whole number", "float": "a number", "bool": "true or false"}
+        return ["is {}, and must be {}".format(_shown(value), words.get(kind, "text"))]
+    if parameter.get("choices") and str(value) not in parameter["choices"]:
+        return ["is {}, and must be one of {}".format(_shown(value), ", ".join(parameter["choices"]))]
+    if "min" in parameter and float(text) < parameter["min"]:
+        return ["is {}, and must be {} or more".format(_shown(value), parameter["min"])]
+    return []
+
+
+def _typed(kind: str, value: Any) -> Any:
+    if kind == "bool":
+        return str(value).strip().lower() in TRUE
+    return {"int": int, "float": float}.get(kind, str)(value)
+
+
+def filled(text: str, chosen: dict[str, Any]) -> str:
+    """A text with {parameter} replaced; a truth value as programs read it."""
+
+    def value(match: Any) -> str:
+        found = chosen.get(match.group(1))
+        return str(found).lower() if isinstance(found, bool) else "" if found is None else str(found)
+
+    return re.sub(r"{([a-z_]+)}", value, text)
+
+
+def _join(key: str, name: str) -> str:
+    return "{}.{}".format(key, name) if key else str(name)
+
+
+def _last(key: str) -> str:
+    return key.rpartition(".")[2]
+
+
+def _shown(value: Any) -> str:
+    return "empty" if value in (None, "", [], {}) else repr(value)

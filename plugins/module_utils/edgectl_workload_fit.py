@@ -1,0 +1,270 @@
+"""Which node a workload of the catalogue fits, with which image, and why the others don't.
+
+Pure functions over an entry (workloads/NAME/workload.yml), kubectl's JSON and what the probe knows of the hosts.
+Standard library only, Python 3.8 upwards.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from ansible.module_utils.edgectl_gpu_pods import ENDED, holders
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+RESOURCES = ("nvidia.com/gpu", "nvidia.com/gpu.shared")
+HOSTNAME = "kubernetes.io/hostname"
+# Our own note on a pod: how much of a discrete GPU's memory it is expected to take.
+GPU_MEMORY = "edgectl.io/gpu-memory-mib"
+GPU_MEMORY_OF_NODE = "nvidia.com/gpu.memory"
+MIB = 1 << 20
+# What a Jetson's system takes that no pod asked for, where kubelet reserves less. Headless JetPack 6 idles at about
+# 1 GiB; the rest is for the page cache, without which a board begins to thrash. An estimate.
+SYSTEM_MIB = 1536
+# A model that the catalogue does not know: as much for the cache as one of 8 billion parameters.
+USUAL_KV_BYTES = 147456
+# The oldest driver of each CUDA major. (docs.nvidia.com, CUDA compatibility, minor version compatibility)
+CUDA_DRIVERS = {11: 450, 12: 525, 13: 580}
+NO_GPU = "it has no GPU"
+_UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
+_UNITS["Ti"] = 1 << 40
+
+
+class Unknown(Exception):
+    """The user has to say something first. problem: (key, what, fix)."""
+
+    def __init__(self, key: str, what: str, fix: str) -> None:
+        super().__init__(what)
+        self.problem = (key, what, fix)
+
+
+def mib(quantity: str | int) -> int:
+    """A Kubernetes quantity of memory in MiB, rounded down."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(m|[kKMGT]i?|)", str(quantity))
+    if not found:
+        return 0
+    number, unit = float(found.group(1)), found.group(2)
+    return int(number / 1000 if unit == "m" else number * _UNITS.get(unit, 1)) // MIB
+
+
+def memory(entry: dict[str, Any], chosen: dict[str, Any], file_bytes: int = 0) -> dict[str, int]:
+    """What it needs in MiB: `runtime` for itself, `model` for weights, `cache` for the keys and values of a context."""
+    need = {"runtime": entry["needs"]["memory_mib"], "model": 0, "cache": 0}
+    model = entry.get("model")
+    if not model:
+        return need
+    known = model["known"].get(chosen[model["name"]], {})
+    size = file_bytes or int(float(chosen.get(model["gb"]) or known.get("gb") or 0) * 10**9)
+    if not size:
+        raise Unknown(
+            model["name"],
+            "is {}, whose size the catalogue does not know".format(chosen[model["name"]]),
+            "--set {}=SIZE, as its page at ollama.com/library tells it".format(model["gb"]),
+        )
+    # A file may be tiny; the cache of an unknown model is never larger than its weights.
+    usual = min(USUAL_KV_BYTES, size / 4096)
+    need["model"] = math.ceil(size / MIB)
+    need["cache"] = math.ceil(chosen[model["tokens"]] * known.get("kv_bytes_per_token", usual) / MIB)
+    return need
+
+
+def image_for(
+    entry: dict[str, Any], host: dict[str, Any], arch: str, *, cpu: bool
+) -> tuple[dict[str, Any] | None, str]:
+    """The first image that runs there, or None and why.
+
+    host: platform (jetson, dgpu, cpu), l4t ("36.4.3"), driver ("550.54.15").
+    """
+    platform = "cpu" if cpu else host["platform"]
+    # What wants no GPU runs on any node.
+    also = ("any", "cpu") if entry["needs"]["gpu"] == "none" else ("any",)
+    wanted = [image for image in entry["images"] if image["platform"] in (platform, *also)]
+    if not wanted:
+        return None, "there is no image for a node of platform {}".format(platform)
+    for image in wanted:
+        if arch in image["arch"] and _is_of(image, host, image["platform"]):
+            return image, ""
+    traits = {
+        "jetson": "L4T {}".format(host.get("l4t") or "of unknown release"),
+        "dgpu": "driver {}".format(host.get("driver") or "not loaded"),
+    }.get(platform, "")
+    return None, "there is no image for {}{}".format(" with ".join(filter(None, (platform, traits))), " on " + arch)
+
+
+def _is_of(image: dict[str, Any], host: dict[str, Any], platform: str) -> bool:
+    if platform == "jetson":
+        l4t = host.get("l4t")
+        first, end = image.get("l4t_from"), image.get("l4t_before")
+        if first is None and end is None:
+            return True
+        if not l4t:
+            return False
+        return (first is None or _release(l4t) >= _release(first)) and (end is None or _release(l4t) < _release(end))
+    if platform == "dgpu" and "cuda" in image:
+        driver = str(host.get("driver") or "0")
+        return int(driver.partition(".")[0]) >= CUDA_DRIVERS.get(image["cuda"], 0)
+    return True
+
+
+def _release(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))
+
+
+def requested_mib(pod: dict[str, Any]) -> int:
+    """Memory that the scheduler counts for a pod, in MiB. (Kubernetes documentation, "Init Containers", resources.)"""
+    spec = pod.get("spec", {})
+    side, most = 0, 0
+    for container in spec.get("initContainers") or []:
+        own = _request(container)
+        side += own if container.get("restartPolicy") == "Always" else 0
+        most = max(most, side if container.get("restartPolicy") == "Always" else side + own)
+    whole = max(most, side + sum(_request(container) for container in spec.get("containers") or []))
+    return whole + mib((spec.get("overhead") or {}).get("memory", 0))
+
+
+def _request(container: dict[str, Any]) -> int:
+    resources = container.get("resources") or {}
+    asked = (resources.get("requests") or {}).get("memory") or (resources.get("limits") or {}).get("memory") or 0
+    return mib(asked)
+
+
+def resource_of(node: dict[str, Any]) -> tuple[str, int]:
+    """By which name a node offers its GPU, and how often."""
+    offered = node["status"].get("allocatable", {})
+    found = [(name, int(offered[name])) for name in RESOURCES if int(offered.get(name, 0))]
+    return found[0] if found else (RESOURCES[0], 0)
+
+
+def assess(
+    entry: dict[str, Any],
+    need: dict[str, int],
+    node: dict[str, Any],
+    pods: list[dict[str, Any]],
+    host: dict[str, Any] | None,
+    cpu: bool = False,
+) -> dict[str, Any]:
+    """Whether a workload fits a node: what it would run with, and `why_not`, empty where it fits.
+
+    `room_mib`, where memory is what it lacks, is what one that fits may take.
+    pods: those of all nodes without the workload's own. host: None for a node whose host edgectl has not seen.
+    """
+    name = node["metadata"]["name"]
+    wants_gpu = entry["needs"]["gpu"] == "required" or (
+        entry["needs"]["gpu"] == "optional" and host is not None and host["platform"] != "cpu"
+    )
+    fit: dict[str, Any] = {"node": name, "gpu": wants_gpu and not cpu, "cpu": cpu, "why_not": ""}
+    if host is None:
+        return {**fit, "why_not": "edgectl knows nothing of its host: it did not answer, or is not in the inventory"}
+    fit.update(platform=host["platform"], simulated=bool(host.get("simulated")), needs_mib=sum(need.values()))
+    here = [pod for pod in pods if pod["spec"].get("nodeName") == name and pod["status"].get("phase") not in ENDED]
+    image, no_image = image_for(entry, host, node["status"]["nodeInfo"]["architecture"], cpu=fit["cpu"])
+    fit["image"] = image
+    fit["resource"], slots = resource_of(node)
+    fit["request_mib"] = need["runtime"] if fit["gpu"] and host["platform"] == "dgpu" else sum(need.values())
+    fit["free_mib"] = _free_mib(node, here, host)
+    why = _closed(node)
+    if not why and fit["gpu"] and host["platform"] == "cpu":
+        why = NO_GPU
+    why = why or no_image
+    if not why and fit["gpu"]:
+        why = _no_slot(name, fit["resource"], slots, here)
+        whole, taken = _gpu_memory(node, here, host)
+        if not why and whole and sum(need.values()) > whole - taken:
+            fit["room_mib"] = whole - taken
+            why = "it needs {} of GPU memory, and {} of {} are left".format(
+                size(sum(need.values())), size(whole - taken), size(whole)
+            )
+    if not why and fit["request_mib"] > fit["free_mib"]:
+        fit["room_mib"] = fit["free_mib"]
+        why = "it needs {} of memory, and {} are left there: {}".format(
+            size(fit["request_mib"]), size(fit["free_mib"]), _left(node, here, host)
+        )
+    return {**fit, "why_not": why}
+
+
+def _closed(node: dict[str, Any]) -> str:
+    ready = [c for c in node["status"].get("conditions", []) if c["type"] == "Ready" and c["status"] == "True"]
+    if not ready:
+        return "it is not Ready"
+    if node["spec"].get("unschedulable"):
+        return "it is cordoned"
+    taints = [t for t in node["spec"].get("taints") or [] if t["effect"] in ("NoSchedule", "NoExecute")]
+    taints = [t for t in taints if t["key"] not in RESOURCES]
+    return "it has the taint {}".format(taints[0]["key"]) if taints else ""
+
+
+def _no_slot(name: str, resource: str, slots: int, here: list[dict[str, Any]]) -> str:
+    if not slots:
+        return "it offers no {}; `edgectl verify gpu --host {}` tells why".format(resource, name)
+    held = holders(here, name, resource)
+    if sum(held.values()) < slots:
+        return ""
+    return "all {} of its {} are in use, by {}".format(slots, resource, ", ".join(sorted(held)))
+
+
+def _gpu_memory(node: dict[str, Any], here: list[dict[str, Any]], host: dict[str, Any]) -> tuple[int, int]:
+    """All of a discrete GPU's own memory, and what is taken of it, in MiB; 0 of a GPU without, or of a silent node.
+
+    Only what edgectl deployed says what it takes.
+    """
+    if host["platform"] != "dgpu":
+        return 0, 0
+    whole = int(node["metadata"].get("labels", {}).get(GPU_MEMORY_OF_NODE) or 0)
+    return whole, sum(int((pod["metadata"].get("annotations") or {}).get(GPU_MEMORY) or 0) for pod in here)
+
+
+def _free_mib(node: dict[str, Any], here: list[dict[str, Any]], host: dict[str, Any]) -> int:
+    allocatable = mib(node["status"]["allocatable"]["memory"])
+    return max(0, allocatable - _system_mib(node, host) - sum(requested_mib(pod) for pod in here))
+
+
+def _system_mib(node: dict[str, Any], host: dict[str, Any]) -> int:
+    """On unified memory cgroups do not see what CUDA takes: what the system needs has to be left free."""
+    if host["platform"] != "jetson":
+        return 0
+    reserved = mib(node["status"]["capacity"]["memory"]) - mib(node["status"]["allocatable"]["memory"])
+    return max(0, SYSTEM_MIB - reserved)
+
+
+def _left(node: dict[str, Any], here: list[dict[str, Any]], host: dict[str, Any]) -> str:
+    asked = {pod["metadata"]["namespace"] + "/" + pod["metadata"]["name"]: requested_mib(pod) for pod in here}
+    most = sorted((pod for pod in asked if asked[pod]), key=lambda pod: (-asked[pod], pod))[:3]
+    parts = ["{} in all".format(size(mib(node["status"]["capacity"]["memory"])))]
+    if _system_mib(node, host):
+        parts.append("{} kept for the system".format(size(SYSTEM_MIB)))
+    return ", ".join(parts + ["{} for {}".format(size(asked[pod]), pod) for pod in most])
+
+
+def size(number: int) -> str:
+    """MiB as people write them."""
+    return "{} MiB".format(number) if number < 1024 else "{:.1f} GiB".format(number / 1024)
+
+
+def choose(fits: list[dict[str, Any]], wish: dict[str, str], stays: str = "") -> dict[str, Any] | None:
+    """The node to take: the one where its data is, else that with the most memory left. wish: `node`, `platform`."""
+    open_to = [fit for fit in fits if not fit["why_not"] and _wished(fit, wish)]
+    there = [fit for fit in open_to if fit["node"] == stays]
+    if stays and not wish.get("node"):
+        return there[0] if there else None
+    # A GPU is wasted on what needs none.
+    open_to.sort(key=lambda fit: (not fit["gpu"] and fit["platform"] != "cpu", -fit["free_mib"], fit["node"]))
+    return open_to[0] if open_to else None
+
+
+def _wished(fit: dict[str, Any], wish: dict[str, str]) -> bool:
+    if wish.get("node") and fit["node"] != wish["node"]:
+        return False
+    return not wish.get("platform") or fit.get("platform") == wish["platform"]
+
+
+def largest(entry: dict[str, Any], chosen: dict[str, Any], room: int) -> str:
+    """The largest model of those that the catalogue knows that needs no more than this many MiB; empty: none."""
+    model = entry.get("model")
+    if not model:
+        return ""
+    known = model["known"]
+    sizes = {name: sum(memory(entry, {**chosen, model["name"]: name, model["gb"]: None}).values()) for name in known}
+    return max((name for name in sizes if sizes[name] <= room), key=lambda name: sizes[name], default="")

@@ -1,0 +1,150 @@
+"""The Kubernetes objects of a workload: pure functions from an entry and a plan to documents."""
+
+from __future__ import annotations
+
+from ansible.module_utils.edgectl_workload_entry import filled
+from ansible.module_utils.edgectl_workload_fit import GPU_MEMORY, HOSTNAME
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+MANAGED = {"app.kubernetes.io/managed-by": "edgectl"}
+
+
+def labels(name: str) -> dict[str, str]:
+    """By which a workload's objects are known."""
+    return {**MANAGED, "app.kubernetes.io/name": name, "app.kubernetes.io/part-of": "edgectl-workloads"}
+
+
+def namespace(name: str) -> dict[str, Any]:
+    """A namespace of ours. Its pods keep their data in directories of the node, which `privileged` alone allows."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": name, "labels": {**MANAGED, "pod-security.kubernetes.io/enforce": "privileged"}},
+    }
+
+
+def objects(name: str, entry: dict[str, Any], chosen: dict[str, Any], plan: dict[str, Any]) -> list[dict[str, Any]]:
+    """Deployment, Service and claims.
+
+    plan: namespace, hostname, node, platform, gpu (whether it takes one), resource, runtime_class, request_mib,
+    needs_mib, image (an entry's), data_directory, storage_class.
+    """
+    found: list[dict[str, Any]] = []
+    if plan["storage_class"]:
+        found += [_claim(name, volume, plan) for volume in entry.get("volumes", [])]
+    metadata = {"name": name, "namespace": plan["namespace"], "labels": labels(name)}
+    selector = {"app.kubernetes.io/name": name, "app.kubernetes.io/part-of": "edgectl-workloads"}
+    annotations = {}
+    if plan["gpu"] and plan["platform"] == "dgpu":
+        annotations[GPU_MEMORY] = str(plan["needs_mib"])
+    template: dict[str, Any] = {
+        "metadata": {"labels": labels(name), "annotations": annotations},
+        "spec": _pod(name, entry, chosen, plan),
+    }
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": metadata,
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": selector},
+            # Two pods would want two GPUs, and write into the same data.
+            "strategy": {"type": "Recreate"},
+            "progressDeadlineSeconds": entry["readiness"]["seconds"],
+            "template": template,
+        },
+    }
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata,
+        "spec": {
+            "type": "ClusterIP",
+            "selector": selector,
+            "ports": [{"name": "main", "port": entry["port"], "targetPort": "main", "protocol": "TCP"}],
+        },
+    }
+    return [*found, deployment, service]
+
+
+def _pod(name: str, entry: dict[str, Any], chosen: dict[str, Any], plan: dict[str, Any]) -> dict[str, Any]:
+    resources: dict[str, Any] = {"requests": {"cpu": "100m", "memory": "{}Mi".format(plan["request_mib"])}}
+    if plan["gpu"]:
+        resources["requests"][plan["resource"]] = "1"
+        resources["limits"] = {plan["resource"]: "1"}
+    probe = {"path": entry["readiness"]["path"], "port": "main"} if entry["readiness"].get("path") else None
+    check = {"httpGet": probe} if probe else {"tcpSocket": {"port": "main"}}
+    volumes = [_volume(name, volume, plan) for volume in entry.get("volumes", [])]
+    mounts = [{"name": volume["name"], "mountPath": volume["path"]} for volume in entry.get("volumes", [])]
+    if entry["needs"].get("shm_mib"):
+        limit = "{}Mi".format(entry["needs"]["shm_mib"])
+        volumes.append({"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": limit}})
+        mounts.append({"name": "shm", "mountPath": "/dev/shm"})  # noqa: S108 - in the container
+    container = {
+        "name": name,
+        "image": plan["image"]["image"],
+        "imagePullPolicy": "IfNotPresent",
+        **({"command": [filled(word, chosen) for word in entry["command"]]} if "command" in entry else {}),
+        "ports": [{"name": "main", "containerPort": entry["port"], "protocol": "TCP"}],
+        "env": _environment(name, entry, chosen, plan),
+        "resources": resources,
+        "readinessProbe": {**check, "periodSeconds": 2, "timeoutSeconds": 5, "failureThreshold": 3},
+        "securityContext": {"allowPrivilegeEscalation": False},
+        "volumeMounts": mounts,
+    }
+    return {
+        "nodeSelector": {HOSTNAME: plan["hostname"]},
+        **({"runtimeClassName": plan["runtime_class"]} if plan["gpu"] else {}),
+        "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
+        "automountServiceAccountToken": False,
+        # Variables such as OLLAMA_PORT would be taken for the program's own options.
+        "enableServiceLinks": False,
+        "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [container],
+        "volumes": volumes,
+    }
+
+
+def _environment(
+    name: str, entry: dict[str, Any], chosen: dict[str, Any], plan: dict[str, Any]
+) -> list[dict[str, Any]]:
+    texts = {**entry.get("environment", {}), **plan["image"].get("environment", {})}
+    if plan["gpu"]:
+        # All capabilities of the driver's that a Jetson's runtime can give (NVIDIA/nvidia-container-toolkit#795).
+        texts["NVIDIA_DRIVER_CAPABILITIES"] = "compute,utility"
+    found = [{"name": key, "value": filled(text, chosen)} for key, text in sorted(texts.items())]
+    for key in entry.get("secrets", []):
+        found.append({"name": key, "valueFrom": {"secretKeyRef": {"name": secret_name(name), "key": key}}})
+    return found
+
+
+def secret_name(name: str) -> str:
+    return name + "-generated"
+
+
+def _volume(name: str, volume: dict[str, Any], plan: dict[str, Any]) -> dict[str, Any]:
+    if plan["storage_class"]:
+        claim = {"claimName": "{}-{}".format(name, volume["name"])}
+        return {"name": volume["name"], "persistentVolumeClaim": claim}
+    path = "{}/{}".format(plan["data_directory"], volume["name"])
+    return {"name": volume["name"], "hostPath": {"path": path, "type": "DirectoryOrCreate"}}
+
+
+def _claim(name: str, volume: dict[str, Any], plan: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": "{}-{}".format(name, volume["name"]),
+            "namespace": plan["namespace"],
+            "labels": labels(name),
+        },
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": plan["storage_class"],
+            "resources": {"requests": {"storage": "{}Gi".format(plan["storage_gib"])}},
+        },
+    }

@@ -1,0 +1,121 @@
+#!/usr/bin/python
+"""Ask a workload something, as its users will."""
+
+from __future__ import annotations
+
+import socket
+import time
+import urllib.error
+import urllib.request
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.edgectl_ollama import Ollama, OllamaError
+
+DOCUMENTATION = r"""
+module: edgectl_workload_check
+short_description: Asks a workload something, as its users will
+description:
+  - C(http) wants a page to answer, C(tcp) a port; C(ollama) asks a question, measures how fast the answer comes, and
+    looks where the model runs (C(size_vram) of /api/ps).
+  - An Ollama that has a GPU and answers on the CPU fails, unless the GPU is a simulated one.
+options:
+  kind: {type: str, required: true, choices: [http, tcp, ollama], description: What is asked.}
+  address: {type: str, required: true, description: Address of the Service.}
+  port: {type: int, required: true, description: Its port.}
+  path: {type: str, default: /, description: "What C(http) asks for."}
+  model: {type: str, default: "", description: "Whom C(ollama) asks."}
+  question: {type: str, default: "", description: "What C(ollama) asks."}
+  gpu: {type: bool, default: false, description: Whether it must answer on a GPU.}
+  simulated: {type: bool, default: false, description: Whether that GPU is one that can't compute.}
+  timeout: {type: int, default: 600, description: Seconds that an answer may take.}
+attributes:
+  check_mode: {support: full}
+author: edgectl
+"""
+
+EXAMPLES = r"""
+- name: Ollama answers on the GPU
+  edgectl_workload_check:
+    kind: ollama
+    address: 10.96.0.7
+    port: 11434
+    model: deepseek-r1:1.5b
+    question: Why is the sky blue?
+    gpu: true
+"""
+
+RETURN = r"""
+where: {description: "What answered: GPU, CPU, or the lab's stand-in for a GPU.", type: str, returned: success}
+answer: {description: What it said., type: str, returned: success}
+tokens_per_s: {description: How fast Ollama answered., type: float, returned: when kind is ollama}
+"""
+
+TOKENS = 48
+ON_CPU = "answered on CPU"
+
+
+def ollama(options):
+    server = Ollama("http://{address}:{port}".format(**options), options["timeout"])
+    said = server.ask(options["model"], options["question"], TOKENS)
+    memory = server.runs(options["model"])
+    if not said["tokens"]:
+        raise OllamaError("{} answered nothing".format(options["model"]))
+    if memory["size_vram"] > 0:
+        share = memory["size_vram"] * 100 // max(memory["size"], 1)
+        where = "answered on GPU" if share >= 99 else "answered on GPU ({} % of the model is there)".format(share)
+    elif options["simulated"] and options["gpu"]:
+        where = ON_CPU + " (simulated GPU)"
+    elif options["gpu"]:
+        raise OllamaError(
+            "{} {}, though its pod has a GPU: /api/ps says size_vram 0. Ollama's log tells which libraries it found; "
+            "--cpu allows it".format(options["model"], ON_CPU)
+        )
+    else:
+        where = ON_CPU
+    return {**said, **memory, "where": where, "model": options["model"], "version": server.version()}
+
+
+def http(options):
+    url, started = "http://{address}:{port}{path}".format(**options), time.monotonic()
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(url, timeout=options["timeout"]) as answer:
+            status = answer.status
+    except urllib.error.HTTPError as error:
+        raise OSError("{} answers with HTTP {}".format(options["path"], error.code)) from error
+    said = "{} answers with HTTP {}".format(options["path"], status)
+    return {"where": "answered", "answer": said, "seconds": round(time.monotonic() - started, 1)}
+
+
+def tcp(options):
+    started = time.monotonic()
+    with socket.create_connection((options["address"], options["port"]), options["timeout"]):
+        said = "port {} takes connections".format(options["port"])
+    return {"where": "answered", "answer": said, "seconds": round(time.monotonic() - started, 1)}
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            "kind": {"type": "str", "required": True, "choices": ["http", "tcp", "ollama"]},
+            "address": {"type": "str", "required": True},
+            "port": {"type": "int", "required": True},
+            "path": {"type": "str", "default": "/"},
+            "model": {"type": "str", "default": ""},
+            "question": {"type": "str", "default": ""},
+            "gpu": {"type": "bool", "default": False},
+            "simulated": {"type": "bool", "default": False},
+            "timeout": {"type": "int", "default": 600},
+        },
+        supports_check_mode=True,
+    )
+    options = module.params
+    try:
+        found = {"http": http, "tcp": tcp, "ollama": ollama}[options["kind"]](options)
+    except (OllamaError, OSError) as error:
+        module.fail_json(msg="it does not answer as it should: {}".format(error))
+    module.exit_json(changed=False, kind=options["kind"], **found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+#!/usr/bin/python
+"""Decide where a workload of the catalogue runs, with which image, and what its objects are."""
+
+from __future__ import annotations
+
+from ansible.module_utils import edgectl_workload_entry as form
+from ansible.module_utils import edgectl_workload_fit as fitting
+from ansible.module_utils import edgectl_workload_objects as made
+from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.edgectl_kubectl import Kubectl, KubectlError
+
+DOCUMENTATION = r"""
+module: edgectl_workload_plan
+short_description: Chooses node and image for a workload, and makes its objects
+description:
+  - Looks at the nodes and their pods, on a host that has kubectl and may administer the cluster. Changes nothing.
+  - A workload that is there already stays on its node, where its data is.
+  - Refuses what does not fit, with the reason for each node.
+options:
+  kubectl: {type: list, elements: str, required: true, description: "kubectl, with its options before the verb."}
+  name: {type: str, required: true, description: Name of the entry.}
+  entry: {type: dict, required: true, description: The entry of the catalogue.}
+  parameters: {type: dict, default: {}, description: Values of its parameters.}
+  hosts: {type: dict, required: true, description: What the probe knows of each host (filter edgectl_workload_hosts).}
+  namespace: {type: str, required: true, description: Where it runs.}
+  node: {type: str, default: "", description: Only this node.}
+  platform: {type: str, default: "", description: "Only nodes of this platform: jetson, dgpu or cpu."}
+  cpu: {type: bool, default: false, description: Whether it runs without a GPU though it wants one.}
+  file_bytes: {type: int, default: 0, description: Size of the file that is brought as its model.}
+  runtime_class: {type: str, default: nvidia, description: RuntimeClass of NVIDIA's runtime.}
+  data_directory: {type: str, required: true, description: Directory of the nodes below which data is kept.}
+  storage_class: {type: str, default: "", description: "StorageClass for its data, instead of the node's directory."}
+  storage_gib: {type: int, default: 50, description: Size of a volume of that class.}
+attributes:
+  check_mode: {support: full}
+author: edgectl
+"""
+
+EXAMPLES = r"""
+- name: Where Ollama runs
+  edgectl_workload_plan:
+    kubectl: [kubectl, --kubeconfig, /etc/kubernetes/admin.conf]
+    name: ollama
+    entry: "{{ lookup('ansible.builtin.file', 'workloads/ollama/workload.yml') | from_yaml }}"
+    hosts: {orin1: {platform: jetson, l4t: 36.4.3}}
+    namespace: workloads
+    data_directory: /var/lib/edgectl/workloads
+"""
+
+RETURN = r"""
+node: {description: The node., type: str, returned: always}
+image: {description: The image., type: str, returned: always}
+parameters: {description: The value of every parameter., type: dict, returned: always}
+objects: {description: "Namespace, Deployment, Service and claims.", type: list, elements: dict, returned: always}
+"""
+
+
+class Refusal(Exception):
+    """It can't be deployed like this."""
+
+
+def planned(options, kubectl):
+    """The plan, and what a reader wants to know of it."""
+    name, entry, namespace = options["name"], options["entry"], options["namespace"]
+    wrong = form.problems(entry)
+    if wrong:
+        raise Refusal(told("workloads/{}/workload.yml".format(name), wrong))
+    chosen, wrong = form.values(entry, options["parameters"])
+    if wrong:
+        raise Refusal(told("{}: parameter".format(name), wrong))
+    try:
+        need = fitting.memory(entry, chosen, options["file_bytes"])
+    except fitting.Unknown as unknown:
+        raise Refusal(told("{}: parameter".format(name), [unknown.problem])) from unknown
+    for other in entry.get("requires", []):
+        if not kubectl.get("deployment", other, "--namespace", namespace):
+            raise Refusal("{0} needs {1}, which is not in namespace {2}: edgectl deploy {1} first".format(
+                name, other, namespace))  # fmt: skip
+    nodes = kubectl.items("nodes")
+    fit = fitted(options, kubectl, nodes, chosen, need)
+    node = next(node for node in nodes if node["metadata"]["name"] == fit["node"])
+    plan = {
+        **fit,
+        "namespace": namespace,
+        "hostname": node["metadata"].get("labels", {}).get(fitting.HOSTNAME, fit["node"]),
+        "runtime_class": options["runtime_class"],
+        "data_directory": "{}/{}/{}".format(options["data_directory"].rstrip("/"), namespace, name),
+        "storage_class": options["storage_class"],
+        "storage_gib": options["storage_gib"],
+    }
+    objects = made.objects(name, entry, chosen, plan)
+    there = kubectl.get("namespace", namespace)
+    if not there or there["metadata"].get("labels", {}).get("app.kubernetes.io/managed-by") == "edgectl":
+        objects.insert(0, made.namespace(namespace))
+    keys = ("node", "platform", "gpu", "resource", "request_mib", "free_mib", "simulated", "namespace")
+    return {
+        **{key: plan[key] for key in keys},
+        "name": name,
+        "title": entry["title"],
+        "image": fit["image"]["image"],
+        "arch": node["status"]["nodeInfo"]["architecture"],
+        "memory_mib": need,
+        "data": "StorageClass " + plan["storage_class"] if plan["storage_class"] else plan["data_directory"],
+        "parameters": chosen,
+        "objects": objects,
+    }
+
+
+def fitted(options, kubectl, nodes, chosen, need):
+    """The node's fit that was chosen. Raises Refusal with the reason for each node that could have been meant."""
+    name, entry = options["name"], options["entry"]
+    every = kubectl.items("pods", "--all-namespaces")
+    own = made.labels(name)
+    pods = [
+        pod
+        for pod in every
+        if pod["metadata"]["namespace"] != options["namespace"]
+        or not own.items() <= pod["metadata"].get("labels", {}).items()
+    ]
+    fits = [
+        fitting.assess(entry, need, node, pods, options["hosts"].get(node["metadata"]["name"]), options["cpu"])
+        for node in nodes
+    ]
+    stays = stays_on(kubectl, name, options["namespace"], nodes)
+    wish = {"node": options["node"], "platform": options["platform"]}
+    fit = fitting.choose(fits, wish, stays)
+    if fit is not None:
+        return fit
+    if wish["node"] and wish["node"] not in [one["node"] for one in fits]:
+        names = ", ".join(one["node"] for one in fits)
+        raise Refusal("there is no node {}; the cluster has {}".format(wish["node"], names))
+    meant = [one for one in fits if stays in ("", one["node"]) or wish["node"]]
+    meant = [one for one in meant if wish["node"] in ("", one["node"])]
+    lines = ["{} fits no node:".format(name)]
+    for one in meant:
+        other = wish["platform"] and one.get("platform") != wish["platform"]
+        why = "its platform is {}".format(one.get("platform")) if other else one["why_not"]
+        lines.append("{}: {}".format(one["node"], why))
+    if stays and not wish["node"]:
+        lines.append("its data is on {}: edgectl undeploy {} first, or --node for another".format(stays, name))
+    lines += advice(entry, chosen, meant)
+    raise Refusal("\n".join(lines))
+
+
+def stays_on(kubectl, name, namespace, nodes):
+    """The node that it runs on already; empty where it is not there, or its node is gone."""
+    there = kubectl.get("deployment", name, "--namespace", namespace)
+    if not there:
+        return ""
+    hostname = there["spec"]["template"]["spec"].get("nodeSelector", {}).get(fitting.HOSTNAME)
+    named = (n["metadata"]["name"] for n in nodes if n["metadata"]["labels"].get(fitting.HOSTNAME) == hostname)
+    return next(named, "")
+
+
+def advice(entry, chosen, fits):
+    """What would fit, where it is the memory that does not."""
+    rooms = [fit["room_mib"] for fit in fits if fit.get("room_mib") is not None]
+    if rooms and entry.get("model"):
+        model = fitting.largest(entry, chosen, max(rooms))
+        if model:
+            return ["the largest that fits: --set {}={}".format(entry["model"]["name"], model)]
+    if fits and all(fit["why_not"] == fitting.NO_GPU for fit in fits):
+        return ["--cpu runs it without a GPU, slowly"]
+    return []
+
+
+def told(where, wrong):
+    return "\n".join("{} {} {}; {}".format(where, key, what, fix) for key, what, fix in wrong)
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            "kubectl": {"type": "list", "elements": "str", "required": True},
+            "name": {"type": "str", "required": True},
+            "entry": {"type": "dict", "required": True},
+            "parameters": {"type": "dict", "default": {}},
+            "hosts": {"type": "dict", "required": True},
+            "namespace": {"type": "str", "required": True},
+            "node": {"type": "str", "default": ""},
+            "platform": {"type": "str", "default": ""},
+            "cpu": {"type": "bool", "default": False},
+            "file_bytes": {"type": "int", "default": 0},
+            "runtime_class": {"type": "str", "default": "nvidia"},
+            "data_directory": {"type": "str", "required": True},
+            "storage_class": {"type": "str", "default": ""},
+            "storage_gib": {"type": "int", "default": 50},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        plan = planned(module.params, Kubectl(module, module.params["kubectl"]))
+    except (Refusal, KubectlError) as error:
+        module.fail_json(msg=str(error))
+    module.exit_json(changed=False, **plan)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+#!/usr/bin/python
+"""Say how far a workload has come, and why it is not ready."""
+
+from __future__ import annotations
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.edgectl_kubectl import Kubectl, KubectlError
+from ansible.module_utils.edgectl_workload_state import judge, last_lines
+
+DOCUMENTATION = r"""
+module: edgectl_workload_ready
+short_description: Says how far a workload has come
+description:
+  - One look, on a host that has kubectl. Meant for C(until), so that each try tells what is waited for.
+  - Changes nothing.
+options:
+  kubectl: {type: list, elements: str, required: true, description: "kubectl, with its options before the verb."}
+  name: {type: str, required: true, description: Name of the Deployment and the Service.}
+  namespace: {type: str, required: true, description: Where they are.}
+attributes:
+  check_mode: {support: full}
+author: edgectl
+"""
+
+EXAMPLES = r"""
+- name: Ollama is ready
+  edgectl_workload_ready:
+    kubectl: [kubectl, --kubeconfig, /etc/kubernetes/admin.conf]
+    name: ollama
+    namespace: workloads
+  register: look
+  until: look.verdict != 'waiting'
+  failed_when: look.verdict != 'ready'
+  retries: 100
+  delay: 2
+"""
+
+RETURN = r"""
+verdict: {description: "C(ready), C(waiting) or C(broken).", type: str, returned: always}
+msg: {description: What it waits for or what is wrong., type: str, returned: always}
+pod: {description: Name of its pod., type: str, returned: always}
+address: {description: Address of its Service within the cluster; empty until it is ready., type: str, returned: always}
+port: {description: Port of its Service; 0 until it is ready., type: int, returned: always}
+"""
+
+
+def look(kubectl, name, namespace):
+    inside = ("--namespace", namespace)
+    deployment = kubectl.get("deployment", name, *inside)
+    selector = "app.kubernetes.io/name={},app.kubernetes.io/part-of=edgectl-workloads".format(name)
+    pods = kubectl.items("pods", *inside, "--selector", selector)
+    verdict, why = judge(deployment, pods, [])
+    pod = pods[-1]["metadata"]["name"] if pods else ""
+    if verdict != "ready":
+        verdict, why = judge(deployment, pods, kubectl.items("events", *inside))
+    log = last_lines(kubectl.last_lines(pods[-1], 20)) if verdict == "broken" and pods else ""
+    if log:
+        why = "\n".join([why, "the last lines of its log:", log])
+    spec = kubectl.get("service", name, *inside).get("spec", {}) if verdict == "ready" else {}
+    port = spec["ports"][0]["port"] if spec.get("ports") else 0
+    return {"verdict": verdict, "msg": why, "pod": pod, "address": spec.get("clusterIP", ""), "port": port}
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec={
+            "kubectl": {"type": "list", "elements": "str", "required": True},
+            "name": {"type": "str", "required": True},
+            "namespace": {"type": "str", "required": True},
+        },
+        supports_check_mode=True,
+    )
+    options = module.params
+    try:
+        found = look(Kubectl(module, options["kubectl"]), options["name"], options["namespace"])
+    except KubectlError as error:
+        # An API that is busy for a moment has until the last try.
+        found = {"verdict": "waiting", "msg": str(error), "pod": "", "address": "", "port": 0}
+    module.exit_json(changed=False, **found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""A workload of the catalogue: Ollama on the simulated Jetson answers, and goes again with everything it brought.
+
+The program is the real one, its model has random weights, and it computes on the CPU: docs/lab.md.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+from edgectl.exitcodes import ExitCode
+from tests.e2e.cluster import Cluster, edgectl
+
+NODE = "orin1"
+
+
+def deploy(cluster: Cluster, model: str, *options: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    return edgectl("deploy", "ollama", str(cluster.inventory), "--set", f"model={model}", *options, check=check)
+
+
+def result(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return document
+
+
+def test_a_model_that_cannot_fit_is_refused_with_the_largest_that_can(cluster: Cluster) -> None:
+    refused = deploy(cluster, "deepseek-r1:70b", "--node", NODE, check=False)
+    assert refused.returncode == ExitCode.FAILED
+    said = " ".join((refused.stdout + refused.stderr).split())
+    assert "deepseek-r1:70b" in said
+    assert "largest" in said
+    assert "workloads" not in cluster.kubectl("get", "namespaces")
+
+
+def test_ollama_answers_from_a_pod_that_holds_the_gpu(cluster: Cluster) -> None:
+    told = result(deploy(cluster, "lab-tiny", "--json"))["summary"]["workload"]
+    assert (told["plan"]["node"], told["plan"]["gpu"]) == (NODE, True)
+    assert told["answer"]["where"] == "answered on CPU (simulated GPU)"
+    assert told["answer"]["tokens"] > 0
+    (pod,) = cluster.get("pods", "-n", "workloads")["items"]
+    assert pod["spec"]["runtimeClassName"] == "nvidia"
+    assert pod["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] == "1"
+
+
+def test_deployed_again_nothing_is_changed(cluster: Cluster) -> None:
+    assert result(deploy(cluster, "lab-tiny", "--json"))["changes"] == []
+
+
+def test_its_data_outlives_it_until_it_is_purged(cluster: Cluster) -> None:
+    data = "ls -A /var/lib/edgectl/workloads 2>/dev/null || true"
+    edgectl("undeploy", "ollama", str(cluster.inventory))
+    assert cluster.get("pods", "-n", "workloads")["items"] == []
+    assert cluster.ssh(NODE, data).strip()
+    edgectl("undeploy", "ollama", str(cluster.inventory), "--purge", "--yes")
+    assert cluster.ssh(NODE, data).strip() == ""
+    assert "ollama" not in cluster.ssh(NODE, "ctr --namespace k8s.io images list --quiet")
+    assert "workloads" not in cluster.kubectl("get", "namespaces")

@@ -1,0 +1,172 @@
+"""The role with real Ansible: an API in a file, an Ollama of the test's own, and this machine as the hosts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from edgectl import content
+from edgectl.lab import gguf
+from tests.unit.ansible_playbook import run
+from tests.unit.workloads.cluster import node
+from tests.unit.workloads.ollama_server import State, serving
+
+KUBECTL = Path(__file__).with_name("kubectl.py")
+Done = subprocess.CompletedProcess[str]
+Deploy = Callable[..., Done]
+
+
+class Api:
+    """The API's file."""
+
+    def __init__(self, directory: Path, port: int) -> None:
+        self.file, self.program = directory / "api.json", directory / "kubectl.py"
+        self.program.write_text(KUBECTL.read_text())
+        nodes = [{"kind": "Node", **node(name, 8, arch="amd64")} for name in ("nuc1", "nuc2")]
+        nodes[1]["status"]["allocatable"]["memory"] = "7000Mi"
+        objects = {f"Node//{one['metadata']['name']}": one for one in nodes}
+        document = {"objects": objects, "said": [], "logs": {}, "address": "127.0.0.1", "pod": {"phase": "Running"}}
+        self.file.write_text(json.dumps(document))
+        self.port = port
+
+    def put(self, **values: Any) -> None:
+        self.file.write_text(json.dumps({**json.loads(self.file.read_text()), **values}))
+
+    def objects(self, kind: str) -> list[dict[str, Any]]:
+        found: dict[str, dict[str, Any]] = json.loads(self.file.read_text())["objects"]
+        return [one for name, one in found.items() if name.startswith(kind + "/")]
+
+
+@pytest.fixture
+def ollama() -> Iterator[State]:
+    with serving() as state:
+        yield state
+
+
+@pytest.fixture
+def api(tmp_path: Path, ollama: State) -> Api:
+    return Api(tmp_path, ollama.port)
+
+
+@pytest.fixture
+def deploy(api: Api, tmp_path: Path) -> Deploy:
+    """Run the role on the control plane."""
+    local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    hosts = {"control_plane": {"hosts": {"nuc1": {}}}, "workers": {"hosts": {"nuc2": {}}}}
+    inventory = tmp_path / "hosts.yml"
+    inventory.write_text(yaml.safe_dump({"all": {"vars": local, "children": {"cluster": {"children": hosts}}}}))
+    catalogue = tmp_path / "workloads"
+    (catalogue / "ollama").mkdir(parents=True)
+    entry = yaml.safe_load((content.root() / "workloads" / "ollama" / "workload.yml").read_text())
+    # A Service forwards; the test's server has the port that it got.
+    entry.update(port=api.port)
+    entry["readiness"]["seconds"] = 3
+    (catalogue / "ollama" / "workload.yml").write_text(yaml.safe_dump(entry))
+    variables = {
+        "__cluster_kubectl": [sys.executable, str(api.program)],
+        "__cluster_control_plane": "nuc1",
+        "workload_name": "ollama",
+        "workload_cpu": True,
+        "workload_catalogue": str(catalogue),
+        "workload_data_dir": str(tmp_path / "data"),
+    }
+
+    def run_role(*options: str, tasks_from: str = "main.yml", **more: Any) -> Done:
+        tasks = [
+            {"edgectl_facts": {}},
+            {
+                "ansible.builtin.include_role": {"name": "workload", "tasks_from": tasks_from},
+                "when": "inventory_hostname == 'nuc1'",
+            },
+        ]
+        play = {"hosts": "cluster", "gather_facts": False, "roles": [{"role": "cluster"}], "tasks": tasks}
+        return run(inventory, [play], "-e", json.dumps({**variables, **more}), *options)
+
+    return run_role
+
+
+def changed(done: Done) -> int:
+    """How many tasks changed something on the control plane."""
+    line = next(line for line in done.stdout.splitlines() if line.startswith("nuc1 ") and "changed=" in line)
+    return int(line.split("changed=")[1].split()[0])
+
+
+def test_it_is_made_asked_and_made_only_once(deploy: Deploy, api: Api, ollama: State) -> None:
+    done = deploy()
+    assert done.returncode == 0, done.stdout
+    (deployment,) = api.objects("Deployment")
+    assert deployment["spec"]["template"]["spec"]["nodeSelector"] == {"kubernetes.io/hostname": "nuc1"}
+    assert [path for path, _ in ollama.asked] == ["/api/pull", "/api/generate"]
+    assert changed(done) > 0
+    again = deploy()
+    assert (again.returncode, changed(again)) == (0, 0), again.stdout
+
+
+def test_a_file_becomes_the_model_and_is_not_left_on_the_node(deploy: Deploy, ollama: State, tmp_path: Path) -> None:
+    gguf.write(tmp_path / "tiny.gguf", "tiny")
+    done = deploy(workload_parameters={"model": "tiny", "model_file": str(tmp_path / "tiny.gguf")})
+    assert done.returncode == 0, done.stdout
+    assert ollama.models == ["tiny:latest"]
+    assert list((tmp_path / "data").iterdir()) == []
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_made(deploy: Deploy, api: Api) -> None:
+    done = deploy(workload_parameters={"model": "deepseek-r1:32b"})
+    assert done.returncode != 0
+    assert "ollama fits no node:" in done.stdout
+    assert "the largest that fits: --set model=deepseek-r1:8b" in done.stdout
+    assert api.objects("Namespace") == api.objects("Deployment") == []
+
+
+def test_a_pod_that_crashes_is_told_with_its_last_words(deploy: Deploy, api: Api) -> None:
+    waiting = {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "restartCount": 3}
+    waiting["lastState"] = {"terminated": {"exitCode": 1}}
+    api.put(pod={"phase": "Pending", "containerStatuses": [waiting]}, logs={"ollama-1": "no space left on device"})
+    done = deploy()
+    assert done.returncode != 0
+    assert "ollama-1 ended 4 times, with exit code 1" in done.stdout
+    assert "no space left on device" in done.stdout
+
+
+def test_check_mode_makes_nothing_and_does_not_fail(deploy: Deploy, api: Api, ollama: State) -> None:
+    done = deploy("--check")
+    assert done.returncode == 0, done.stdout
+    assert changed(done) > 0
+    assert api.objects("Deployment") == []
+    assert ollama.asked == []
+
+
+def test_it_is_taken_away_with_the_namespace_that_was_made_for_it(deploy: Deploy, api: Api) -> None:
+    assert deploy().returncode == 0
+    done = deploy(workload_state="absent")
+    assert done.returncode == 0, done.stdout
+    assert api.objects("Deployment") == api.objects("Service") == api.objects("Namespace") == []
+    again = deploy(workload_state="absent")
+    assert (again.returncode, changed(again)) == (0, 0), again.stdout
+
+
+def test_an_entry_that_is_not_there_is_told_with_those_that_are(deploy: Deploy) -> None:
+    done = deploy(workload_name="olama")
+    assert done.returncode != 0
+    assert "olama is not in the catalogue. It has: ollama" in done.stdout
+
+
+@pytest.mark.parametrize("other", [True, False])
+def test_a_purge_takes_the_data_and_the_image_only_where_nobody_else_has_it(
+    deploy: Deploy, tmp_path: Path, other: bool
+) -> None:
+    data = tmp_path / "data"
+    for namespace in ("workloads", "other") if other else ("workloads",):
+        (data / namespace / "ollama" / "models").mkdir(parents=True)
+    done = deploy(tasks_from="purge.yml", workload_purge=True)
+    assert done.returncode == 0, done.stdout
+    left = {str(path.relative_to(data)) for path in data.rglob("*")} if data.exists() else set()
+    assert left == ({"other", "other/ollama", "other/ollama/models"} if other else set())
+    assert ("Image that was imported" in done.stdout) is not other  # A task that is skipped is not shown.

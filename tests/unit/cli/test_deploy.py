@@ -1,0 +1,131 @@
+"""`edgectl catalog`, `deploy` and `undeploy`: what is refused before anything runs, and what is told afterwards."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from .conftest import Answer
+
+Edgectl = Callable[..., Answer]
+Write = Callable[[str], None]
+PLAN = {
+    "name": "ollama", "title": "Ollama", "node": "orin1", "platform": "jetson", "gpu": True, "simulated": True,
+    "resource": "nvidia.com/gpu", "request_mib": 1700, "free_mib": 9000, "namespace": "workloads",
+    "image": "docker.io/ollama/ollama:0.23.0", "data": "/var/lib/edgectl/workloads/workloads/ollama",
+    "memory_mib": {"runtime": 512, "model": 1050, "cache": 138}, "arch": "amd64",
+    "parameters": {"model": "lab-tiny", "question": "Why is the sky blue?"},
+}  # fmt: skip
+READY = {"pod": "ollama-1", "address": "10.96.0.7", "port": 11434}
+ANSWER = {
+    "kind": "ollama", "where": "answered on CPU (simulated GPU)", "answer": "la\x1b[31m\n la", "tokens": 48,
+    "tokens_per_s": 105.2, "seconds": 0.9, "model": "lab-tiny", "version": "0.6.5",
+}  # fmt: skip
+
+
+def play(told: dict[str, Any], failing: str = "", writes: str = "") -> str:
+    """A playbook that tells this. writes: a file that it would make."""
+    tell = {"ansible.builtin.debug": {"var": "edgectl_summary"}, "vars": {"edgectl_summary": told}}
+    tasks: list[dict[str, Any]] = [{"name": "Told", **tell, "run_once": True}]
+    if writes:
+        tasks.append({"name": "Objects", "ansible.builtin.copy": {"content": "", "dest": writes}, "run_once": True})
+    if failing:
+        tasks.append({"name": "A node", "ansible.builtin.fail": {"msg": failing}, "run_once": True})
+    return yaml.safe_dump([{"name": "Deploy", "hosts": "cluster", "gather_facts": False, "tasks": tasks}])
+
+
+def deployed(**changes: Any) -> dict[str, Any]:
+    return {"workload": {"plan": PLAN, "ready": READY, "answer": ANSWER, **changes}}
+
+
+def test_what_runs_is_told_with_how_to_use_and_remove_it(edgectl: Edgectl, inventory: Path, playbook: Write) -> None:
+    playbook(play(deployed()))
+    answer = edgectl("deploy", "ollama", inventory, "--set", "model=lab-tiny", "--plain")
+    assert answer.code == 0, answer.err
+    assert "Ollama runs on orin1, jetson (simulated)" in answer.out
+    assert "1700 MiB of 9000 left (512 runtime + 1050 model + 138 cache)" in answer.out
+    assert "answered on CPU (simulated GPU): 48 tokens, 105.2 tokens/s, in 0.9 s; lab-tiny, Ollama 0.6.5" in answer.out
+    assert "  answer  la [31m la\n" in answer.out
+    assert "Nothing was changed." in answer.out
+    assert "http://ollama.workloads.svc.cluster.local:11434" in answer.out
+    (curl,) = [line for line in answer.out.splitlines() if "curl" in line]
+    assert """curl http://10.96.0.7:11434/api/generate -d '{"model": "lab-tiny", """ in curl
+    assert f"edgectl undeploy ollama {inventory}" in answer.out
+
+
+def test_the_document_holds_all_of_it(edgectl: Edgectl, inventory: Path, playbook: Write) -> None:
+    playbook(play(deployed()))
+    answer = edgectl("deploy", "ollama", inventory, "--json")
+    document = json.loads(answer.out.splitlines()[-1])
+    assert document["verb"] == "deploy"
+    assert document["summary"]["workload"]["answer"]["tokens_per_s"] == 105.2
+
+
+@pytest.mark.parametrize(("file", "code"), [("new", 3), ("", 0)])
+def test_a_plan_has_an_exit_code_for_what_it_would_do(
+    edgectl: Edgectl, inventory: Path, playbook: Write, tmp_path: Path, file: str, code: int
+) -> None:
+    playbook(play(deployed(ready={}, answer={}), writes=file and str(tmp_path / file)))
+    answer = edgectl("deploy", "ollama", inventory, "--plan", "--plain")
+    assert answer.code == code, answer.err
+    assert "Ollama would run on orin1" in answer.out
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_failure_is_told_with_the_command_that_repeats_it(edgectl: Edgectl, inventory: Path, playbook: Write) -> None:
+    playbook(play({}, failing="ollama fits no node:\norin1: it has no GPU"))
+    answer = edgectl("deploy", "ollama", inventory, "--set", "question=Who are you?", "--node", "orin1", "--plain")
+    assert answer.code == 1
+    assert "orin1: it has no GPU" in answer.out
+    assert f"edgectl deploy ollama --set 'question=Who are you?' --node orin1 {inventory}" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("words", "what", "fix"),
+    [
+        (("olama",), "olama is not in the catalogue", "did you mean ollama?"),
+        (("ollama", "--set", "contxt=1"), "ollama: --set contxt: it is no parameter", "context"),
+        (("ollama", "--set", "context"), "--set context: it has no value", "KEY=VALUE"),
+        (("ollama", "--platform", "jetsn"), "--platform jetsn", "did you mean jetson?"),
+        (("ollama", "--node", "orin2"), "has no such host", "did you mean orin1?"),
+        (("ollama", "--set", "model_file=/nowhere.gguf"), "there is no such file", "a file on this machine"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_anything_runs(
+    edgectl: Edgectl, inventory: Path, playbook: Write, words: tuple[str, ...], what: str, fix: str
+) -> None:
+    playbook(play({}, failing="this must not run"))
+    answer = edgectl("deploy", words[0], inventory, *words[1:])
+    assert answer.code == 2
+    assert what in answer.err
+    assert fix in answer.err
+
+
+def test_undeploy_tells_what_stays(edgectl: Edgectl, inventory: Path, playbook: Write) -> None:
+    playbook(play({"removed": ["deployment/ollama"]}))
+    answer = edgectl("undeploy", "ollama", inventory, "--plain")
+    assert answer.code == 0
+    assert "Ollama: removed deployment/ollama" in answer.out
+    assert "Its data stays" in answer.out
+    purged = edgectl("undeploy", "ollama", inventory, "--purge", "--plain")
+    assert purged.code == 2
+    assert "--yes" in purged.err
+    assert "data is deleted" in edgectl("undeploy", "ollama", inventory, "--purge", "--yes", "--plain").out
+
+
+def test_the_catalogue_is_shown_by_category_and_as_a_document(edgectl: Edgectl) -> None:
+    out = edgectl("catalog").out
+    assert (
+        out.index("Language models") < out.index("  ollama") < out.index("User interfaces") < out.index("  open-webui")
+    )
+    document = json.loads(edgectl("catalog", "--json").out)
+    assert {entry["name"] for entry in document["workloads"]} >= {"ollama", "open-webui"}
+    detail = edgectl("catalog", "ollama").out
+    assert "jetson, L4T from R36 before R37" in detail
+    assert "deepseek-r1:8b" in detail
+    assert edgectl("catalog", "olama").code == 2

@@ -1,0 +1,95 @@
+"""What is asked of a workload, and what its answer has to prove."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.kubeadm.conftest import plugin
+from tests.unit.workloads.ollama_server import State, serving
+
+check = plugin("modules/edgectl_workload_check.py")
+api = plugin("module_utils/edgectl_ollama.py")
+TIMEOUT = 10
+
+
+@pytest.fixture
+def server() -> Iterator[State]:
+    with serving() as state:
+        yield state
+
+
+def asked(server: State, **options: Any) -> dict[str, Any]:
+    found: dict[str, Any] = check.ollama(
+        {"address": "127.0.0.1", "port": server.port, "timeout": TIMEOUT, "model": "tiny", "question": "Why?"}
+        | {"gpu": True, "simulated": False, **options}
+    )
+    return found
+
+
+def test_an_answer_on_the_gpu_is_told_with_its_speed(server: State) -> None:
+    server.models, server.size_vram = ["tiny:latest"], 1000
+    said = asked(server)
+    assert (said["where"], said["tokens_per_s"], said["answer"]) == ("answered on GPU", 2.0, "la la")
+    server.size_vram = 400
+    assert asked(server)["where"] == "answered on GPU (40 % of the model is there)"
+
+
+def test_an_answer_on_the_cpu_is_a_failure_where_there_is_a_gpu(server: State) -> None:
+    server.models = ["tiny:latest"]
+    with pytest.raises(check.OllamaError, match="answered on CPU, though its pod has a GPU"):
+        asked(server)
+    assert asked(server, simulated=True)["where"] == "answered on CPU (simulated GPU)"
+    assert asked(server, gpu=False)["where"] == "answered on CPU"
+    assert asked(server, gpu=False, simulated=True)["where"] == "answered on CPU"
+
+
+def test_no_words_are_no_answer(server: State) -> None:
+    server.models, server.tokens, server.size_vram = ["tiny:latest"], 0, 1000
+    with pytest.raises(check.OllamaError, match="answered nothing"):
+        asked(server)
+
+
+def test_what_the_server_says_no_to_is_told_in_its_words(server: State) -> None:
+    with pytest.raises(check.OllamaError, match="model 'tiny' not found"):
+        asked(server)
+
+
+def test_a_model_is_pulled_for_a_while_and_how_far_it_is_is_told(server: State) -> None:
+    ollama = api.Ollama(server.url, TIMEOUT)
+    server.pull = [{"status": "pulling", "digest": "a", "total": 4 * 10**9, "completed": 10**9}]
+    assert ollama.pull("big:7b", 0) == (False, "big:7b: 1.0 of 4.0 GB, 25 %")
+    server.pull = [{"error": "file does not exist"}]
+    with pytest.raises(api.OllamaError, match="big:7b: file does not exist"):
+        ollama.pull("big:7b", TIMEOUT)
+    server.pull = [{"status": "success"}]
+    assert ollama.pull("big:7b", TIMEOUT)[0]
+    assert ollama.has("big:7b")
+
+
+def test_a_file_is_sent_once(server: State, tmp_path: Path) -> None:
+    file = tmp_path / "a.gguf"
+    file.write_bytes(b"GGUF")
+    ollama = api.Ollama(server.url, TIMEOUT)
+    ollama.load("a", str(file))
+    ollama.load("b", str(file))
+    assert server.models == ["a:latest", "b:latest"]
+    assert server.blobs == {"sha256:" + api.file_digest(str(file))}
+    assert ollama.has("a")
+
+
+def test_a_page_and_a_port_answer_or_not(server: State) -> None:
+    where = {"address": "127.0.0.1", "port": server.port, "timeout": TIMEOUT}
+    assert check.http({**where, "path": "/api/version"})["answer"] == "/api/version answers with HTTP 200"
+    with pytest.raises(OSError, match="/nothing answers with HTTP 404"):
+        check.http({**where, "path": "/nothing"})
+    assert check.tcp(where)["where"] == "answered"
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        closed = unused.getsockname()[1]
+    with pytest.raises(OSError, match="refused"):
+        check.tcp({**where, "port": closed})

@@ -1,0 +1,117 @@
+"""Where a workload goes, on a cluster that is told, and the words in which it is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from edgectl.workloads import catalogue
+from tests.unit.kubeadm.conftest import plugin
+from tests.unit.workloads.cluster import HOSTS, node, pod
+
+module = plugin("modules/edgectl_workload_plan.py")
+
+
+class Kubectl:
+    """The API's answers: objects by `kind/name`."""
+
+    def __init__(self, *pods: dict[str, Any], **objects: dict[str, Any]) -> None:
+        self.objects, self.pods = {name.replace("__", "/"): one for name, one in objects.items()}, list(pods)
+        self.nodes = [
+            node("nuc1", 15, arch="amd64"),
+            node("orin1", 7.4, gpus=4),
+            node("orin2", 15.3, gpus=1),
+        ]
+
+    def get(self, kind: str, name: str, *_: str) -> dict[str, Any]:
+        if kind == "node":
+            return next((one for one in self.nodes if one["metadata"]["name"] == name), {})
+        return self.objects.get(f"{kind}/{name}", {})
+
+    def items(self, kind: str, *_: str) -> list[dict[str, Any]]:
+        return self.nodes if kind == "nodes" else self.pods
+
+
+def options(name: str = "ollama", **of: Any) -> dict[str, Any]:
+    usual = {
+        "name": name, "entry": catalogue.find(name).data, "parameters": {}, "namespace": "workloads", "node": "",
+        "hosts": {"nuc1": HOSTS["cpu"], "orin1": HOSTS["jetson"], "orin2": HOSTS["jetson"]}, "platform": "",
+        "cpu": False, "file_bytes": 0, "runtime_class": "nvidia", "data_directory": "/data/", "storage_class": "",
+        "storage_gib": 50,
+    }  # fmt: skip
+    return {**usual, **of}
+
+
+def on(where: str) -> dict[str, Any]:
+    """A Deployment that runs on a node."""
+    return {"spec": {"template": {"spec": {"nodeSelector": {"kubernetes.io/hostname": where}}}}}
+
+
+def refused(kubectl: Kubectl, **of: Any) -> str:
+    with pytest.raises(module.Refusal) as caught:
+        module.planned(options(**of), kubectl)
+    return str(caught.value)
+
+
+def test_it_goes_where_the_most_memory_is_left_and_stays_there() -> None:
+    assert module.planned(options(), Kubectl())["node"] == "orin2"
+    assert module.planned(options(), Kubectl(pod("big", "orin2", "14Gi")))["node"] == "orin1"
+    assert module.planned(options(), Kubectl(deployment__ollama=on("orin1")))["node"] == "orin1"
+    assert module.planned(options(node="orin2"), Kubectl(deployment__ollama=on("orin1")))["node"] == "orin2"
+
+
+def test_its_own_pod_does_not_stand_in_its_way() -> None:
+    own = pod("ollama-1", "orin2", "14Gi", gpus=1)
+    own["metadata"] |= {"namespace": "workloads", "labels": module.made.labels("ollama")}
+    there = Kubectl(own, deployment__ollama=on("orin2"))
+    assert module.planned(options(), there)["node"] == "orin2"
+    own["metadata"]["labels"] = {}
+    assert "all 1 of its nvidia.com/gpu are in use, by workloads/ollama-1" in refused(there)
+
+
+def test_each_node_has_its_reason() -> None:
+    said = refused(Kubectl(), parameters={"model": "deepseek-r1:32b"}).splitlines()
+    assert said[0] == "ollama fits no node:"
+    assert said[1] == "nuc1: it has no GPU"
+    assert said[2].startswith("orin1: it needs 20.1 GiB of memory, and ")
+    assert said[-1] == "the largest that fits: --set model=deepseek-r1:14b"
+
+
+def test_one_that_has_no_room_where_its_data_is_is_not_moved() -> None:
+    said = refused(Kubectl(pod("big", "orin1", "7Gi"), deployment__ollama=on("orin1")))
+    assert "orin2" not in said
+    assert "its data is on orin1: edgectl undeploy ollama first, or --node for another" in said
+
+
+@pytest.mark.parametrize(
+    ("of", "words"),
+    [
+        ({"node": "orin9"}, "there is no node orin9; the cluster has nuc1, orin1, orin2"),
+        ({"node": "nuc1"}, "nuc1: it has no GPU\n--cpu runs it without a GPU, slowly"),
+        ({"platform": "dgpu"}, "orin1: its platform is jetson"),
+        ({"parameters": {"model": "mystery"}}, "--set model_gb=SIZE"),
+        ({"parameters": {"modle": "x"}}, "parameter modle is no parameter"),
+        ({"name": "open-webui"}, "open-webui needs ollama, which is not in namespace workloads: edgectl deploy ollama"),
+        ({"entry": {"title": "x"}}, "workloads/ollama/workload.yml category is missing"),
+    ],
+)
+def test_what_cannot_be_is_refused(of: dict[str, Any], words: str) -> None:
+    assert words in refused(Kubectl(), **of)
+
+
+def test_a_namespace_of_somebody_else_is_left_as_it_is() -> None:
+    def kinds(**objects: Any) -> list[str]:
+        return [one["kind"] for one in module.planned(options(), Kubectl(**objects))["objects"]]
+
+    theirs = {"metadata": {"labels": {"team": "vision"}}}
+    ours = {"metadata": {"labels": {"app.kubernetes.io/managed-by": "edgectl"}}}
+    assert kinds() == kinds(namespace__workloads=ours) == ["Namespace", "Deployment", "Service"]
+    assert kinds(namespace__workloads=theirs) == ["Deployment", "Service"]
+
+
+def test_without_a_gpu_its_image_is_that_of_the_cpu_wherever_it_runs() -> None:
+    plan = module.planned(options(cpu=True, node="orin1"), Kubectl())
+    (container,) = plan["objects"][1]["spec"]["template"]["spec"]["containers"]
+    assert "limits" not in container["resources"]
+    assert "JETSON_JETPACK" not in [variable["name"] for variable in container["env"]]
