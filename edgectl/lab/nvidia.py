@@ -36,6 +36,8 @@ _FINGERPRINT = "libnvidia-container/fingerprint"
 TOOLKIT_KEY = f"file://{MOUNT}/{_KEY}"
 _TOOLKIT = "github.com/NVIDIA/nvidia-container-toolkit"
 _DEVICE_PLUGIN = "github.com/NVIDIA/k8s-device-plugin"
+_CHART = "nvidia-device-plugin"
+_HELM = "helm.sh/helm/v3"
 # For the linker: NVML is bound when it is first called, and it is not here.
 _LAZY = "-extldflags=-Wl,-z,lazy"
 
@@ -160,6 +162,8 @@ def _fill(wanted: Path, progress: Progress) -> list[Artifact]:
         _build_device_plugin(go, recipe, work, log)
     with progress.phase("pack the images for GPUs"):
         artifacts = [_device_plugin(wanted, work, log), _gpu_check(wanted, work, log)]
+    with progress.phase(f"build helm {_recipe('chart.yml')['helm']} and pack NVIDIA's chart"):
+        artifacts += _chart(go, recipe, wanted, work, log)
     shutil.rmtree(work)
     return artifacts
 
@@ -240,10 +244,9 @@ def _build_package(wanted: Wanted, work: Path) -> Path:
 
 
 def _build_device_plugin(go: Path, recipe: dict[str, Any], work: Path, log: Path) -> None:
-    source = gobuild.module_source(go, _DEVICE_PLUGIN, recipe["version"], recipe["sum"])
     gobuild.build(
         go,
-        source,
+        gobuild.module_source(go, _DEVICE_PLUGIN, recipe["version"], recipe["sum"]),
         [f"./cmd/{program}" for program in recipe["programs"]],
         work,
         log,
@@ -264,6 +267,25 @@ def _device_plugin(wanted: Path, work: Path, log: Path) -> Artifact:
 def _gpu_check(wanted: Path, work: Path, log: Path) -> Artifact:
     root = _root("gpu-check", _recipe("images.yml")["gpu_check"], work, log)
     return _archive(wanted, "gpu-check", Image((image_name("gpu_check"),), (Layer(base=root),)))
+
+
+def _chart(go: Path, recipe: dict[str, Any], wanted: Path, work: Path, log: Path) -> list[Artifact]:
+    """The Helm chart of the device plugin's release, and the helm that installs it."""
+    helm = _recipe("chart.yml")["helm"]
+    gobuild.install(go, [f"{_HELM}/cmd/helm"], helm, work, log, linker=f"-X {_HELM}/internal/version.version={helm}")
+    chart = gobuild.module_source(go, _DEVICE_PLUGIN, recipe["version"], recipe["sum"]) / "deployments/helm" / _CHART
+    run([work / "helm", "package", chart, "--destination", work])
+    version, arch = recipe["version"].removeprefix("v"), architecture()
+    made = {
+        work / "helm": Artifact(f"nvidia/helm/{helm}/linux-{arch}/helm", "binary", "helm", helm, arch),
+        work / f"{_CHART}-{version}.tgz": Artifact(
+            f"nvidia/chart/{version}/{_CHART}-{version}.tgz", "chart", f"{_CHART}-chart", version, arch
+        ),
+    }
+    for path, artifact in made.items():
+        (wanted / artifact.path).parent.mkdir(parents=True, exist_ok=True)
+        path.replace(wanted / artifact.path)
+    return list(made.values())
 
 
 def _root(name: str, recipe: dict[str, Any], work: Path, log: Path) -> Path:
