@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from edgectl.errors import EdgectlError
 from edgectl.lab.machine import run
 
 PROGRAMS = ("kubeadm", "kubelet", "kubectl")
@@ -55,13 +57,37 @@ def build_kubernetes(go: Path, source: Path, into: Path, log: Path) -> None:
         )
 
 
-def build_module(go: Path, source: Path, program: Path, log: Path) -> None:
-    """Build the program of a module, static."""
+def module_source(go: Path, module: str, version: str, pinned: str) -> Path:
+    """Where the sources of a module's release are, fetched where they lack.
+
+    version: such as v0.19.0. pinned: its sum, as Go's checksum database has it, such as h1:3JBG....
+    """
+    told = json.loads(run([go, "mod", "download", "-json", f"{module}@{version}"], env=_environment("")).stdout)
+    if told["Sum"] != pinned:
+        raise EdgectlError(f"{module} {version} is not what the lab pins", f"its sum is {told['Sum']}, not {pinned}")
+    return Path(told["Dir"])
+
+
+def build(
+    go: Path,
+    source: Path,
+    packages: Sequence[str],
+    into: Path,
+    log: Path,
+    *,
+    linker: str = "",
+    tags: str = "",
+    cgo: bool = False,
+) -> None:
+    """Build programs of a module where its sources are, by the pins in its go.sum; nothing is written there.
+
+    packages: such as ./cmd/kubectl. linker: flags besides those that strip symbols.
+    """
     with log.open("a") as output:
         run(
-            [go, "build", "-trimpath", "-ldflags", "-s -w", "-o", program, "."],
+            [go, "build", *_flags(linker, tags), "-o", f"{into}/", *packages],
             cwd=source,
-            env=_environment("-mod=readonly -buildvcs=false"),
+            env={**_environment("-mod=readonly -buildvcs=false"), "CGO_ENABLED": "1" if cgo else "0"},
             output=output,
         )
 
@@ -80,14 +106,15 @@ def install(
     """Build programs of another module, which has its own pins. linker: flags besides those that strip symbols."""
     with log.open("a") as output:
         run(
-            [
-                *(go, "install", "-trimpath", f"-tags={tags}", "-ldflags", f"-s -w {linker}".strip()),
-                *(f"{package}@{version}" for package in packages),
-            ],
+            [go, "install", *_flags(linker, tags), *(f"{package}@{version}" for package in packages)],
             cwd=into,
             env={**_environment("-buildvcs=false"), "CGO_ENABLED": "1" if cgo else "0", "GOBIN": str(into)},
             output=output,
         )
+
+
+def _flags(linker: str, tags: str) -> list[str]:
+    return ["-trimpath", f"-tags={tags}", "-ldflags", f"-s -w {linker}".strip()]
 
 
 def _environment(flags: str) -> dict[str, str]:

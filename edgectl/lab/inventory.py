@@ -61,6 +61,7 @@ def group_vars(lab: Lab, traits: Traits, artifacts: Path | None) -> str:
         user=USER,
         private_key=str(lab.private_key),
         artifacts=str(artifacts or ""),
+        device_plugin_image=nvidia.image_name("device_plugin"),
         cgroup_version=traits.cgroup_version,
         can_raise_limits=traits.can_raise_limits,
     )

@@ -1,6 +1,6 @@
 """NVIDIA's software for simulated GPUs: the packages that a node installs, in repositories, and the cluster's images.
 
-NVIDIA's container toolkit is the real one; lab/nvidia says what is simulated.
+NVIDIA's container toolkit and device plugin are the real ones; lab/nvidia says what is simulated.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from edgectl.lab.parts import Part, build_log
 from edgectl.lab.progress import Progress
 
 # Raise it when this module makes something else from the same sources.
-_FORM = 2
+_FORM = 3
 # Where a node has the repositories; the list of sources that a Jetson comes with names them.
 MOUNT = "/opt/edgectl-lab/jetson"
 SOURCES_LIST = "/etc/apt/sources.list.d/nvidia-l4t-apt-source.list"
@@ -35,6 +35,11 @@ _KEY = "libnvidia-container/gpgkey"
 _FINGERPRINT = "libnvidia-container/fingerprint"
 TOOLKIT_KEY = f"file://{MOUNT}/{_KEY}"
 _TOOLKIT = "github.com/NVIDIA/nvidia-container-toolkit"
+_DEVICE_PLUGIN = "github.com/NVIDIA/k8s-device-plugin"
+_CHART = "nvidia-device-plugin"
+_HELM = "helm.sh/helm/v3"
+# For the linker: NVML is bound when it is first called, and it is not here.
+_LAZY = "-extldflags=-Wl,-z,lazy"
 
 
 @dataclass(frozen=True)
@@ -152,10 +157,13 @@ def _fill(wanted: Path, progress: Progress) -> list[Artifact]:
             _build_library(wanted_library, work / "libraries" / wanted_library.package.name, log)
         _write_repositories(repositories(wanted), work)
         _sign(repositories(wanted))
-    with progress.phase("build the stand-in for NVIDIA's device plugin"):
-        gobuild.build_module(go, source() / "deviceplugin", work / "nvidia-device-plugin", log)
+    recipe = _recipe("images.yml")["device_plugin"]
+    with progress.phase(f"build NVIDIA's device plugin {recipe['version']} (the first time takes some minutes)"):
+        _build_device_plugin(go, recipe, work, log)
     with progress.phase("pack the images for GPUs"):
-        artifacts = [_device_plugin(wanted, work), _gpu_check(wanted, work, log)]
+        artifacts = [_device_plugin(wanted, work, log), _gpu_check(wanted, work, log)]
+    with progress.phase(f"build helm {_recipe('chart.yml')['helm']} and pack NVIDIA's chart"):
+        artifacts += _chart(go, recipe, wanted, work, log)
     shutil.rmtree(work)
     return artifacts
 
@@ -170,8 +178,7 @@ def _build_toolkit(go: Path, version: str, work: Path, log: Path) -> None:
         f"v{version}",
         into,
         log,
-        # NVML is bound when it is first called, and it is not here.
-        linker=f"-extldflags=-Wl,-z,lazy -X {_TOOLKIT}/internal/info.version={version}",
+        linker=f"{_LAZY} -X {_TOOLKIT}/internal/info.version={version}",
         tags="netgo,osusergo",
         cgo=True,
     )
@@ -236,21 +243,58 @@ def _build_package(wanted: Wanted, work: Path) -> Path:
     return aptrepository.build(wanted.package, place, archive.parent)
 
 
-def _device_plugin(wanted: Path, work: Path) -> Artifact:
+def _build_device_plugin(go: Path, recipe: dict[str, Any], work: Path, log: Path) -> None:
+    gobuild.build(
+        go,
+        gobuild.module_source(go, _DEVICE_PLUGIN, recipe["version"], recipe["sum"]),
+        [f"./cmd/{program}" for program in recipe["programs"]],
+        work,
+        log,
+        linker=f"{_LAZY} -X {_DEVICE_PLUGIN}/internal/info.version={recipe['version']}",
+        tags="netgo,osusergo",
+        cgo=True,
+    )
+
+
+def _device_plugin(wanted: Path, work: Path, log: Path) -> Artifact:
     recipe = _recipe("images.yml")["device_plugin"]
-    name = image_name("device_plugin")
-    layer = Layer(files={recipe["entrypoint"]: work / "nvidia-device-plugin"})
-    image = Image((name,), (layer,), entrypoint=(recipe["entrypoint"],))
+    programs = Layer(files={f"/usr/bin/{program}": work / program for program in recipe["programs"]})
+    layers = (Layer(base=_root("device-plugin", recipe, work, log)), programs)
+    image = Image((image_name("device_plugin"),), layers, entrypoint=(f"/usr/bin/{recipe['programs'][0]}",))
     return _archive(wanted, "nvidia-device-plugin", image)
 
 
 def _gpu_check(wanted: Path, work: Path, log: Path) -> Artifact:
-    recipe = _recipe("images.yml")["gpu_check"]
-    root = work / "python.tar"
+    root = _root("gpu-check", _recipe("images.yml")["gpu_check"], work, log)
+    return _archive(wanted, "gpu-check", Image((image_name("gpu_check"),), (Layer(base=root),)))
+
+
+def _chart(go: Path, recipe: dict[str, Any], wanted: Path, work: Path, log: Path) -> list[Artifact]:
+    """The Helm chart of the device plugin's release, and the helm that installs it."""
+    helm = _recipe("chart.yml")["helm"]
+    gobuild.install(go, [f"{_HELM}/cmd/helm"], helm, work, log, linker=f"-X {_HELM}/internal/version.version={helm}")
+    chart = gobuild.module_source(go, _DEVICE_PLUGIN, recipe["version"], recipe["sum"]) / "deployments/helm" / _CHART
+    run([work / "helm", "package", chart, "--destination", work])
+    version, arch = recipe["version"].removeprefix("v"), architecture()
+    made = {
+        work / "helm": Artifact(f"nvidia/helm/{helm}/linux-{arch}/helm", "binary", "helm", helm, arch),
+        work / f"{_CHART}-{version}.tgz": Artifact(
+            f"nvidia/chart/{version}/{_CHART}-{version}.tgz", "chart", f"{_CHART}-chart", version, arch
+        ),
+    }
+    for path, artifact in made.items():
+        (wanted / artifact.path).parent.mkdir(parents=True, exist_ok=True)
+        path.replace(wanted / artifact.path)
+    return list(made.values())
+
+
+def _root(name: str, recipe: dict[str, Any], work: Path, log: Path) -> Path:
+    """An archive of the system in an image: packages of Debian."""
+    root = work / f"{name}.tar"
     # As in the image that it stands for: without a cache, NVIDIA's toolkit cannot add its libraries to it.
     options = ['--extract-hook=ldconfig -r "$1"']
     debian.mmdebstrap(debian.source("bookworm"), "extract", recipe["packages"], root, log, options)
-    return _archive(wanted, "gpu-check", Image((image_name("gpu_check"),), (Layer(base=root),)))
+    return root
 
 
 def _archive(wanted: Path, name: str, image: Image) -> Artifact:

@@ -1,12 +1,12 @@
 /* Stands for the library through which NVIDIA's programs ask about discrete GPUs (NVML) in edgectl's lab, where there is
- * none: it counts the device nodes /dev/nvidia0 .. 7 and answers what NVIDIA's container toolkit asks to describe them.
- * Types and numbers: nvml.h of github.com/NVIDIA/go-nvml. */
+ * none: it counts the device nodes /dev/nvidia0 .. 7 and answers what NVIDIA's container toolkit and device plugin ask to
+ * describe them. Nothing ever happens on these GPUs. Types and numbers: nvml.h of github.com/NVIDIA/go-nvml. */
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, MOST = 8 };
+enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, TIMEOUT = 10, MOST = 8 };
 
 /* Of the form in which the real ones are, and in /proc/driver/nvidia/gpus of the simulated host. */
 static const char *const uuid_form = "GPU-ed6ec710-0000-4000-8000-00000000000%u";
@@ -17,6 +17,11 @@ struct pci {
     char legacy_id[16];
     unsigned int domain, bus, device, device_id, subsystem_id;
     char id[32];
+};
+
+/* nvmlMemory_t, in bytes */
+struct memory {
+    unsigned long long total, free, used;
 };
 
 /* A handle points to the number of its GPU. */
@@ -128,6 +133,59 @@ int nvmlDeviceGetMigMode(const unsigned int *device, unsigned int *current, unsi
     (void)current;
     (void)pending;
     return NOT_SUPPORTED;
+}
+
+/* That of an RTX A2000: 6 GiB. */
+int nvmlDeviceGetMemoryInfo(const unsigned int *device, struct memory *memory)
+{
+    (void)device;
+    memory->total = memory->free = 6ULL << 30;
+    memory->used = 0;
+    return SUCCESS;
+}
+
+int nvmlDeviceGetCudaComputeCapability(const unsigned int *device, int *major, int *minor)
+{
+    (void)device;
+    *major = 8;
+    *minor = 6;
+    return SUCCESS;
+}
+
+int nvmlEventSetCreate(void **set)
+{
+    static char none;
+    *set = &none;
+    return SUCCESS;
+}
+
+int nvmlEventSetFree(void *set)
+{
+    (void)set;
+    return SUCCESS;
+}
+
+int nvmlDeviceGetSupportedEventTypes(const unsigned int *device, unsigned long long *types)
+{
+    (void)device;
+    *types = 0;
+    return SUCCESS;
+}
+
+int nvmlDeviceRegisterEvents(const unsigned int *device, unsigned long long types, void *set)
+{
+    (void)device;
+    (void)types;
+    (void)set;
+    return SUCCESS;
+}
+
+int nvmlEventSetWait_v2(void *set, void *event, unsigned int milliseconds)
+{
+    (void)set;
+    (void)event;
+    usleep(milliseconds * 1000);
+    return TIMEOUT;
 }
 
 /* By this function a program tells that the GPU is simulated; NVIDIA's library has none of this name. */

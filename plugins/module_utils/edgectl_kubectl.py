@@ -64,9 +64,13 @@ class Kubectl:
         """All pods that have been given to a node."""
         return self.items("pods", "--all-namespaces", "--field-selector", "spec.nodeName=" + node)
 
-    def last_lines(self, pod: dict[str, Any], most: int = _LOG_LINES) -> list[str]:
-        """What a pod printed last, or its former container where the present one has not begun."""
+    def last_lines(self, pod: dict[str, Any], most: int = _LOG_LINES, container: str = "") -> list[str]:
+        """What a pod printed last, or its former container where the present one has not begun.
+
+        container: which of several; the pod's first one where that is empty.
+        """
         where = [pod["metadata"]["name"], "--namespace", pod["metadata"]["namespace"]]
+        where += ["--container", container] if container else []
         for former in ([], ["--previous"]):
             try:
                 lines = self.run("logs", *where, "--tail={}".format(most), *former).splitlines()

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import time
+
 from ansible.module_utils import edgectl_gpu_proof as proof
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.edgectl_gpu_offer import await_offer
@@ -16,7 +18,7 @@ description:
   - C(state=enough) fails where pods hold more GPUs than the node is to offer from now on. Nothing is evicted by a
     smaller number, but a pod that starts anew would not be let in again.
   - C(state=offered) waits until the node offers exactly that number, and says what the device plugin said where it does
-    not.
+    not. A device plugin that fails again and again, or whose image cannot be had, is not waited for to the end.
   - Runs on a host that has kubectl and may administer the cluster. Changes nothing.
 options:
   kubectl: {type: list, elements: str, required: true, description: "kubectl, with its options before the verb."}
@@ -67,10 +69,11 @@ def enough(module: AnsibleModule, kubectl: Kubectl) -> "dict[str, object]":
 
 def offered(module: AnsibleModule, kubectl: Kubectl) -> "dict[str, object]":
     name, resource, wanted, seconds = (module.params[key] for key in ("node", "resource", "wanted", "timeout"))
+    start = time.monotonic()
     node, short = await_offer(kubectl, name, wanted, resource, seconds, POLL_S)
     if short is not None:
         evidence = " / ".join(short["evidence"].splitlines())
-        module.fail_json(msg="{} after {} s: {}".format(short["what"], seconds, evidence))
+        module.fail_json(msg="{} after {} s: {}".format(short["what"], round(time.monotonic() - start), evidence))
     return {"offered": proof.offered(node, resource)}
 
 

@@ -1,6 +1,6 @@
 """The simulated Jetson's GPU, from the package to the pod: offered, shared, used, proved, and there after a reboot.
 
-What is real and what is not: docs/lab.md. The runtime is NVIDIA's, the device plugin a stand-in, the GPU pretended.
+What is real and what is not: docs/lab.md. Runtime and device plugin are NVIDIA's, the GPU is pretended.
 """
 
 from __future__ import annotations

@@ -112,6 +112,9 @@ def main():
     if words[:2] == ["get", "events"]:
         give({"items": cluster["events"]})
     if verb == "logs":
+        if "--container" in words:
+            cluster["asked"] = {words[1]: words[words.index("--container") + 1]}
+            FILE.write_text(json.dumps(cluster))
         print(cluster["logs"].get(words[1], cluster["log"]))
 
 

@@ -40,8 +40,8 @@ def workload(name: str, slots: int = 1) -> dict[str, Any]:
     }
 
 
-# What a configuration with a misspelt key ends in (lab/nvidia/deviceplugin, as NVIDIA's plugin v0.20.0).
-UNKNOWN_KEY = 'unable to load config: error unmarshaling JSON: while decoding JSON: json: unknown field "replica"'
+# What NVIDIA's plugin v0.19.0 says last of a configuration with `replicas: 1`, shortened.
+BAD_CONFIG = "error starting plugins: unable to load config: unmarshal error: number of replicas must be >= 2"
 BACK_OFF = {"reason": "CrashLoopBackOff", "message": "back-off 40s restarting failed container"}
 CRASHED = {
     **workload("nvidia-device-plugin-jetson-x7k2p", 0),
@@ -199,13 +199,13 @@ def test_a_node_that_offers_another_number_is_a_failure_before_any_pod(
 
 
 def test_a_device_plugin_that_does_not_run_is_shown_with_what_it_printed_last(cluster: Cluster, verify: Verify) -> None:
-    logs = {CRASHED["metadata"]["name"]: f"Starting FS watcher.\n{UNKNOWN_KEY}"}
+    logs = {CRASHED["metadata"]["name"]: f"Starting FS watcher.\n{BAD_CONFIG}"}
     cluster.put(node=node(0), others=[CRASHED], logs=logs)
     shown = verify()["problems"][0]["evidence"].splitlines()[-3:]
     assert shown == [
         "nvidia-device-plugin-jetson-x7k2p: Running: CrashLoopBackOff: back-off 40s restarting failed container",
         "Starting FS watcher.",
-        UNKNOWN_KEY,
+        BAD_CONFIG,
     ]
 
 

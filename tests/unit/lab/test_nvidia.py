@@ -7,13 +7,17 @@ import json
 import re
 import shutil
 import subprocess
+import tarfile
+import time
 
 import pytest
 import yaml
 
 from edgectl import content
-from edgectl.lab import aptrepository, gobuild, imagearchive, kubernetes, lifecycle, nodes, nvidia, seed
+from edgectl.errors import EdgectlError
+from edgectl.lab import aptrepository, gobuild, imagearchive, inventory, lifecycle, nodes, nvidia, seed
 from edgectl.lab.aptrepository import Package
+from edgectl.lab.machine import Traits
 from edgectl.lab.record import Lab, Node
 from edgectl.lab.spec import NodeSpec
 from edgectl.recording import catalogue
@@ -21,6 +25,7 @@ from edgectl.recording import catalogue
 TREES = nvidia.source() / "packages"
 CSV = "nvidia-l4t-init/etc/nvidia-container-runtime/host-files-for-container.d"
 OPENPGP = content.root() / "plugins/module_utils/edgectl_openpgp.py"
+TRAITS = Traits(cgroup_version=2, can_raise_limits=True, max_open_files=1024, max_processes=1024)
 needs_dpkg = pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="needs dpkg-deb")
 
 
@@ -116,13 +121,26 @@ def test_the_library_of_discrete_gpus_tells_the_drivers_version_and_that_it_is_s
     assert nvml.edgectl_lab_simulated() == 1
 
 
-def test_library_program_plugin_and_driver_tell_the_same_gpu():
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+def test_nothing_ever_happens_on_a_simulated_gpu_and_who_waits_for_it_sleeps(tmp_path):
+    nvml = built("libnvidia-ml1", tmp_path)
+    device, events = ctypes.c_uint(0), ctypes.c_void_p()
+    memory = (ctypes.c_ulonglong * 3)()
+    assert nvml.nvmlDeviceGetMemoryInfo(ctypes.byref(device), memory) == 0
+    assert list(memory) == [6 << 30, 6 << 30, 0]
+    assert nvml.nvmlEventSetCreate(ctypes.byref(events)) == 0
+    start = time.monotonic()
+    assert nvml.nvmlEventSetWait_v2(events, None, 50) == 10
+    assert time.monotonic() - start >= 0.05
+    assert nvml.nvmlEventSetFree(events) == 0
+
+
+def test_library_program_and_driver_tell_the_same_gpu():
     """What one of them names, another has to find."""
     uuid = "GPU-ed6ec710-0000-4000-8000-00000000000"
     driver = "nvidia-kernel-dkms/etc/edgectl-lab.d/root/proc/driver/nvidia"
     told = [
         nvidia.source() / "nvml.c",
-        nvidia.source() / "deviceplugin/config.go",
         TREES / "nvidia-smi/usr/bin/nvidia-smi",
         TREES / driver / "gpus/0000:01:00.0/information",
     ]
@@ -201,23 +219,31 @@ def test_packages_without_content_still_have_a_place_in_the_lists(tmp_path):
     assert (tmp_path / "Packages").read_text().count("\n\nPackage: ") == 1
 
 
-def test_the_stand_in_speaks_the_protocol_of_the_labs_own_kubernetes():
-    wanted = gobuild.kubernetes_version(kubernetes.source()).replace("v1.", "v0.", 1)
-    assert gobuild.module_version(nvidia.source() / "deviceplugin", "k8s.io/kubelet") == wanted
-
-
-def test_the_images_have_the_names_by_which_roles_ask_for_them(tmp_path):
-    recipe = yaml.safe_load((nvidia.source() / "images.yml").read_text())
-    assert nvidia.image_name("device_plugin") == recipe["device_plugin"]["image"]
-    (tmp_path / "work").mkdir()
-    (tmp_path / "work/nvidia-device-plugin").write_bytes(b"")
-    artifact = nvidia._device_plugin(tmp_path, tmp_path / "work")
-    assert (artifact.kind, artifact.name, artifact.version) == ("images", "nvidia-device-plugin", "v0.20.0")
-    assert artifact.images == ("nvcr.io/nvidia/k8s-device-plugin:v0.20.0",)
+def test_the_images_have_the_names_by_which_roles_ask_for_them(tmp_path, monkeypatch):
+    recipe = yaml.safe_load((nvidia.source() / "images.yml").read_text())["device_plugin"]
+    asked = yaml.safe_load(inventory.group_vars(Lab("lab", "10.213.1.0/24", ""), TRAITS, tmp_path))
+    assert nvidia.image_name("device_plugin") == recipe["image"] == asked["device_plugin_image"]
+    work = tmp_path / "work"
+    work.mkdir()
+    for program in recipe["programs"]:
+        (work / program).write_bytes(b"")
+    monkeypatch.setattr("edgectl.lab.debian.mmdebstrap", lambda *given: tarfile.open(given[3], "w").close())
+    artifact = nvidia._device_plugin(tmp_path, work, tmp_path / "log")
+    assert (artifact.kind, artifact.name, artifact.version) == ("images", "nvidia-device-plugin", recipe["version"])
+    assert artifact.images == (recipe["image"],)
     # `nvidia-device-plugin` alone must find it too.
-    directory = recipe["device_plugin"]["entrypoint"].rpartition("/")[0]
     config = imagearchive._config(imagearchive.Image(("a:1",), ()), "amd64", [])
-    assert directory in config["config"]["Env"][0].removeprefix("PATH=").split(":")
+    assert "/usr/bin" in config["config"]["Env"][0].removeprefix("PATH=").split(":")
+
+
+def test_a_module_whose_sum_is_not_the_pinned_one_is_refused(tmp_path):
+    go = tmp_path / "go"
+    told = json.dumps({"Sum": "h1:seen=", "Dir": str(tmp_path)})
+    go.write_text(f"#!/bin/sh\necho '{told}'\n")
+    go.chmod(0o755)
+    assert gobuild.module_source(go, "example.org/module", "v1.0.0", "h1:seen=") == tmp_path
+    with pytest.raises(EdgectlError, match=r"example\.org/module v1\.0\.0 is not what the lab pins.*"):
+        gobuild.module_source(go, "example.org/module", "v1.0.0", "h1:pinned=")
 
 
 @pytest.fixture
