@@ -21,6 +21,8 @@ from edgectl.commands import (
     kubeconfig,
     kubectl,
     lab,
+    logs,
+    open,
     peer,
     plan,
     probe,
@@ -77,6 +79,8 @@ app.command(name="plan")(plan.plan)
 app.add_typer(verify.app, name="verify")
 app.command(name="catalog")(catalog.catalog)
 app.command(name="deploy")(deploy.deploy)
+app.command(name="open")(open.open_)
+app.command(name="logs")(logs.logs)
 app.command(name="undeploy")(undeploy.undeploy)
 app.command(name="probe")(probe.probe)
 app.command(name="compat")(compat.compat)

@@ -12,7 +12,9 @@ from edgectl.cluster.verb import Outcome
 from edgectl.exitcodes import ExitCode
 from edgectl.output import summary
 from edgectl.output.jsonl import SCHEMA_VERSION
+from edgectl.workloads import catalogue
 from edgectl.workloads.catalogue import CATEGORIES, Workload
+from edgectl.workloads.deployed import Way
 
 Fits = Mapping[str, Sequence[Mapping[str, Any]]]
 
@@ -114,6 +116,22 @@ def document(workloads: Sequence[Workload], fits: Fits | None) -> dict[str, Any]
     entries = [{"name": workload.name, **workload.data} for workload in workloads]
     found = {"schema_version": SCHEMA_VERSION, "kind": "catalog", "workloads": entries}
     return found if fits is None else {**found, "fits": {name: list(some) for name, some in fits.items()}}
+
+
+def opened_lines(name: str, way: Way) -> Iterator[str]:
+    """Where it is reached now. The URL comes first, so that it can be taken from the first line."""
+    data = catalogue.read()[name].data if name in catalogue.read() else {}
+    scheme = "tcp" if data.get("check", {}).get("kind") == "tcp" else "http"
+    yield f"{scheme}://127.0.0.1:{way.forward.port}"
+    if way.taken:
+        yield f"{_INDENT}port {way.taken} of this machine is taken, so it has another one"
+    if data.get("first_login"):
+        yield f"{_INDENT}login: {data['first_login']}"
+    elif data.get("login"):
+        yield f"{_INDENT}login: it has one of its own"
+    elif data:
+        yield f"{_INDENT}login: none; every program of this machine reaches it while this runs"
+    yield f"{_INDENT}leads to {name} until Ctrl-C"
 
 
 def deployed_lines(outcome: Outcome, workload: Workload, *, plan: bool) -> Iterator[str]:

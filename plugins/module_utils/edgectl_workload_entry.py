@@ -174,6 +174,7 @@ ENTRY = Record(
         "parameters": Named(_PARAMETER),
         "try_it": Record({"path": Text(r"/.*", "a path")}, {"data": Anything()}),
         "notes": Many(Text()),
+        "first_login": Text(),
     },
 )
 
