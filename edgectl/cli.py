@@ -28,6 +28,7 @@ from edgectl.commands import (
     probe,
     reset,
     schema,
+    top,
     undeploy,
     validate,
     verify,
@@ -83,6 +84,7 @@ app.command(name="open")(open.open_)
 app.command(name="logs")(logs.logs)
 app.command(name="undeploy")(undeploy.undeploy)
 app.command(name="probe")(probe.probe)
+app.command(name="top")(top.top)
 app.command(name="compat")(compat.compat)
 app.command(name="kubectl", context_settings=kubectl.CONTEXT_SETTINGS)(kubectl.kubectl)
 app.command(name="kubeconfig")(kubeconfig.kubeconfig)
