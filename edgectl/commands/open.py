@@ -28,13 +28,15 @@ def open_(
     from edgectl.cluster.remote import login
     from edgectl.commands.opening import open_inventory
     from edgectl.output import workloads as output
-    from edgectl.workloads import deployed
+    from edgectl.workloads import catalogue, deployed
 
     loaded, dialog = open_inventory(inventory, vault_password_file)
     who = login(
         shlex.join(["edgectl", "open", name, str(inventory)]), dialog,
         accept_new_host_keys=accept_new_host_keys, ask_become_password=ask_become_pass,
     )  # fmt: skip
+    bundle = catalogue.bundles().get(name)
+    name = bundle.parts[-1].name if bundle else name
     found = deployed.look(loaded, who, name, namespace)
     with deployed.opened(found, port) as way:
         for line in output.opened_lines(name, way):
