@@ -21,11 +21,14 @@ from edgectl.commands import (
     kubeconfig,
     kubectl,
     lab,
+    logs,
+    open,
     peer,
     plan,
     probe,
     reset,
     schema,
+    top,
     undeploy,
     validate,
     verify,
@@ -77,8 +80,11 @@ app.command(name="plan")(plan.plan)
 app.add_typer(verify.app, name="verify")
 app.command(name="catalog")(catalog.catalog)
 app.command(name="deploy")(deploy.deploy)
+app.command(name="open")(open.open_)
+app.command(name="logs")(logs.logs)
 app.command(name="undeploy")(undeploy.undeploy)
 app.command(name="probe")(probe.probe)
+app.command(name="top")(top.top)
 app.command(name="compat")(compat.compat)
 app.command(name="kubectl", context_settings=kubectl.CONTEXT_SETTINGS)(kubectl.kubectl)
 app.command(name="kubeconfig")(kubeconfig.kubeconfig)

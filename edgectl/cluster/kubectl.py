@@ -12,6 +12,7 @@ from edgectl.cluster.remote import control_plane
 from edgectl.errors import UnreachableError
 from edgectl.inventory import Inventory
 from edgectl.ssh import openssh, secrets
+from edgectl.ssh.everywhere import sudo as through_sudo
 from edgectl.ssh.target import Target
 
 # Where each distribution keeps the administrator's kubeconfig on a control plane.
@@ -21,9 +22,7 @@ KUBECONFIGS = {"kubeadm": "/etc/kubernetes/admin.conf"}
 def run(inventory: Inventory, arguments: Sequence[str]) -> int:
     """Run kubectl and return its exit code."""
     target = _control_plane(inventory)
-    distribution = str(inventory.option("cluster_distribution", "kubeadm"))
-    kubeconfig = KUBECONFIGS.get(distribution, KUBECONFIGS["kubeadm"])
-    command = shlex.join(["kubectl", "--kubeconfig", kubeconfig, *arguments])
+    command = command_line(inventory, arguments)
     if target.local:
         return subprocess.call(["sudo", "sh", "-c", command])
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
@@ -39,6 +38,40 @@ def run(inventory: Inventory, arguments: Sequence[str]) -> int:
     return code
 
 
+def command_line(inventory: Inventory, arguments: Sequence[str]) -> str:
+    """The shell command that runs kubectl on a control plane, with the administrator's kubeconfig."""
+    distribution = str(inventory.option("cluster_distribution", "kubeadm"))
+    kubeconfig = KUBECONFIGS.get(distribution, KUBECONFIGS["kubeadm"])
+    return shlex.join(["kubectl", "--kubeconfig", kubeconfig, *arguments])
+
+
+def stream(command: str, target: Target) -> int:
+    """Let a command that reads nothing speak, as root, until it ends or Ctrl-C; then it has ended on the host too.
+
+    Its exit code; 130 after Ctrl-C.
+    """
+    # Without a terminal sshd tells a program nothing of a client that has gone: the end of its input has to.
+    watched = (
+        f"exec 3<&0; {command} </dev/null 3<&- & program=$!; "
+        "{ cat <&3; kill $program; } >/dev/null 2>&1 & watch=$!; "
+        "wait $program; code=$?; kill $watch; exit $code"
+    )
+    line, first = through_sudo(watched, "", target)
+    arguments = ["sh", "-c", line] if target.local else openssh.command_line(target, line)
+    process = subprocess.Popen(arguments, stdin=subprocess.PIPE)
+    try:
+        if process.stdin is not None and first:
+            process.stdin.write(first.encode())
+            process.stdin.flush()
+        return process.wait()
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        if process.stdin is not None:
+            process.stdin.close()
+        process.wait()
+
+
 def remote_line(command: str, target: Target, *, terminal: bool) -> tuple[str, str | None]:
     """The command for the remote shell, and a first line of standard input when sudo's password must go there.
 
@@ -49,8 +82,6 @@ def remote_line(command: str, target: Target, *, terminal: bool) -> tuple[str, s
         sudo = "sudo" if terminal else "sudo -n"
         script = f'[ "$(id -u)" = 0 ] && exec sh -c {quoted}; exec {sudo} sh -c {quoted}'
         return f"exec sh -c {shlex.quote(script)}", None
-    from edgectl.ssh.everywhere import sudo as through_sudo
-
     line, stdin = through_sudo(command, "", target)
     return line, stdin
 

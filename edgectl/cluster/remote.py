@@ -59,6 +59,13 @@ def run_as_root(
 
     Raises like `hostkeys.ensure` on keys that are changed or not accepted, and Problems where sudo stays shut.
     """
+    return open_and_run(inventory, targets, command, login, timeout=timeout)[0]
+
+
+def open_and_run(
+    inventory: Inventory, targets: Sequence[Target], command: str, login: Login, *, timeout: float = 30
+) -> tuple[dict[str, Result], list[Target]]:
+    """As run_as_root; also the targets with the password that their sudo takes, for what comes next."""
     wanted = secrets.with_password(targets, login.become_password)
     answers = run_everywhere(wanted, command, as_root=True, timeout=timeout)
     strangers = [target for target in wanted if answers[target.name].trouble is Trouble.HOST_KEY]
@@ -75,6 +82,8 @@ def run_as_root(
     locked = [target for target in wanted if secrets.wants_password(answers[target.name])]
     if locked:
         password = secrets.ask_for_sudo(locked, login.dialog.password if login.dialog else None)
-        opened = secrets.with_password(locked, password)
-        answers |= run_everywhere(opened, command, as_root=True, timeout=timeout)
-    return answers
+        wanted = secrets.with_password(wanted, password)
+        names = {target.name for target in locked}
+        again = [target for target in wanted if target.name in names]
+        answers |= run_everywhere(again, command, as_root=True, timeout=timeout)
+    return answers, wanted

@@ -35,7 +35,12 @@ def catalog(
     from edgectl.output import workloads as output
     from edgectl.workloads import catalogue
 
-    wanted = [catalogue.find(name)] if name else list(catalogue.read().values())
+    bundles = catalogue.bundles()
+    if name in bundles:
+        wanted = list(bundles[name].parts)
+    else:
+        wanted = [catalogue.find(name)] if name else list(catalogue.read().values())
+    shown = [bundles[name]] if name in bundles else [] if name else list(bundles.values())
     found = None
     if fits:
         from edgectl.cluster.remote import login
@@ -50,9 +55,9 @@ def catalog(
         cluster = fitting.look(loaded, who)
         found = {workload.name: fitting.assess(workload, cluster) for workload in wanted}
     if json:
-        typer.echo(json_library.dumps(output.document(wanted, found), indent=2))
+        typer.echo(json_library.dumps(output.document(wanted, found, shown), indent=2))
         return
-    for line in output.entry_lines(wanted[0]) if name else output.lines(wanted):
+    for line in output.entry_lines(wanted[0]) if name and not shown else output.lines(wanted, shown):
         typer.echo(line)
     if found is not None:
         typer.echo()

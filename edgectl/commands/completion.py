@@ -67,6 +67,6 @@ def workloads(_context: typer.Context, incomplete: str) -> list[str]:
     from edgectl.workloads import catalogue
 
     try:
-        return _starting(catalogue.read(), incomplete)
+        return _starting([*catalogue.read(), *catalogue.bundles()], incomplete)
     except Exception:
         return []

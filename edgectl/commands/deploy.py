@@ -30,6 +30,12 @@ def deploy(
         str,
         typer.Option(metavar="CLASS", help="Keep its data in a volume of this class, not in a directory of the node."),
     ] = "",
+    replicas: Annotated[
+        int, typer.Option(min=1, help="How many of it, all on one node; only of what keeps no data of its own.")
+    ] = 1,
+    expose: Annotated[
+        str, typer.Option(metavar="nodeport|ingress=HOST", help="Let it be reached from outside the cluster.")
+    ] = "",
     plan: Annotated[bool, typer.Option("--plan", help="Only say what would be made, and where.")] = False,
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Wait until it is ready, and ask it something.")
@@ -45,7 +51,8 @@ def deploy(
     """Run a workload of the catalogue on a node that it fits, and ask it something.
 
     Picks the node and the image for its platform, asks for the GPU and for the memory that it needs, and refuses what
-    does not fit before anything is made. Again: changes nothing.
+    does not fit before anything is made. Again: changes nothing. Without --expose it is reached within the cluster
+    only, also when it was exposed before.
     """
     from edgectl.cluster.session import Request, open_session
     from edgectl.cluster.verb import carry_out
@@ -54,8 +61,8 @@ def deploy(
     from edgectl.output.dialog import terminal_dialog
     from edgectl.workloads import catalogue, request
 
-    workload = catalogue.find(name)
-    wish = request.Wish(node, platform, namespace, cpu, storage_class, wait)
+    workload = catalogue.choose(name)
+    wish = request.Wish(node, platform, namespace, cpu, storage_class, wait, replicas, expose)
     variables = request.variables(workload, catalogue.settings(set_ or ()), wish)
     words = ["deploy", name, *request.words(set_ or (), wish)]
     session = open_session(

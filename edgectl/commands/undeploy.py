@@ -35,7 +35,7 @@ def undeploy(
     from edgectl.output.dialog import confirm, terminal_dialog
     from edgectl.workloads import catalogue
 
-    workload = catalogue.find(name)
+    workload = catalogue.choose(name)
     words = ["undeploy", name, *(["--namespace", namespace] if namespace != "workloads" else [])]
     words += ["--purge"] if purge else []
     request = Request(

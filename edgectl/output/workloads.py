@@ -8,11 +8,15 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from edgectl import content
 from edgectl.cluster.verb import Outcome
 from edgectl.exitcodes import ExitCode
 from edgectl.output import summary
 from edgectl.output.jsonl import SCHEMA_VERSION
-from edgectl.workloads.catalogue import CATEGORIES, Workload
+from edgectl.ssh.forward import bracketed
+from edgectl.workloads import catalogue
+from edgectl.workloads.catalogue import CATEGORIES, Bundle, Workload
+from edgectl.workloads.deployed import Way
 
 Fits = Mapping[str, Sequence[Mapping[str, Any]]]
 
@@ -21,14 +25,19 @@ _INDENT = "  "
 _GPU = {"required": "yes", "optional": "if there is one", "none": "no"}
 
 
-def lines(workloads: Sequence[Workload]) -> Iterator[str]:
-    """All of them by category."""
+def lines(workloads: Sequence[Workload], bundles: Sequence[Bundle] = ()) -> Iterator[str]:
+    """All of them by category, then the bundles."""
     for category, title in CATEGORIES.items():
         some = [workload for workload in workloads if workload.category == category]
         if some:
             yield title
             yield from summary.table(("NAME", "GPU", "IMAGES FOR", "PROVED", "WHAT IT IS"), [_row(one) for one in some])
             yield ""
+    if bundles:
+        yield "Several in one"
+        rows = [(one.name, ", ".join(part.name for part in one.parts), str(one.data["summary"])) for one in bundles]
+        yield from summary.table(("NAME", "PARTS", "WHAT IT IS"), rows)
+        yield ""
     yield "edgectl catalog NAME: its parameters and images. edgectl deploy NAME: run it."
 
 
@@ -109,54 +118,105 @@ def _would(fit: Mapping[str, Any]) -> str:
     return f"yes: {fit['request_mib']} of {fit['free_mib']} MiB{gpu}"
 
 
-def document(workloads: Sequence[Workload], fits: Fits | None) -> dict[str, Any]:
+def document(workloads: Sequence[Workload], fits: Fits | None, bundles: Sequence[Bundle] = ()) -> dict[str, Any]:
     """The catalogue as one JSON document."""
     entries = [{"name": workload.name, **workload.data} for workload in workloads]
     found = {"schema_version": SCHEMA_VERSION, "kind": "catalog", "workloads": entries}
+    found["bundles"] = [{"name": bundle.name, **bundle.data} for bundle in bundles]
     return found if fits is None else {**found, "fits": {name: list(some) for name, some in fits.items()}}
 
 
-def deployed_lines(outcome: Outcome, workload: Workload, *, plan: bool) -> Iterator[str]:
+def opened_lines(name: str, way: Way) -> Iterator[str]:
+    """Where it is reached now. The URL comes first, so that it can be taken from the first line."""
+    data = catalogue.read()[name].data if name in catalogue.read() else {}
+    scheme = "tcp" if data.get("check", {}).get("kind") == "tcp" else "http"
+    yield f"{scheme}://127.0.0.1:{way.forward.port}"
+    if way.taken:
+        yield f"{_INDENT}port {way.taken} of this machine is taken, so it has another one"
+    if data.get("first_login"):
+        yield f"{_INDENT}login: {data['first_login']}"
+    elif data.get("login"):
+        yield f"{_INDENT}login: it has one of its own"
+    elif data:
+        yield f"{_INDENT}login: none; every program of this machine reaches it while this runs"
+    yield f"{_INDENT}leads to {name} until Ctrl-C"
+
+
+def deployed_lines(outcome: Outcome, workload: Workload | Bundle, *, plan: bool) -> Iterator[str]:
     """What runs now and how it is used, or what failed."""
     told = outcome.result.summary.get("workload")
     if told is None or not outcome.result.ok:
         yield from summary.lines(outcome)
         return
-    made, ready, answer = told["plan"], told["ready"], told["answer"]
-    simulated = " (simulated)" if made["simulated"] else ""
-    yield f"{made['title']} {'would run' if plan else 'runs'} on {made['node']}, {made['platform']}{simulated}"
-    rows = [
-        ("image", made["image"]),
-        ("GPU", f"1 {made['resource']}" if made["gpu"] else "none"),
-        ("memory", _memory(made)),
-        ("data", made["data"] if made["data"].startswith("StorageClass") else f"{made['data']} on {made['node']}"),
-        *([("answer", _printable(answer["answer"])), ("proof", _proof(answer))] if answer else []),
-    ]
-    yield from (f"{_INDENT}{key:8}{text}" for key, text in rows)
-    yield ""
+    everything = outcome.result.summary.get("workloads") or [told]
+    for one in everything:
+        yield from _made(one, plan=plan)
+        yield ""
     if plan:
         yield from summary.plan_lines(outcome)
         return
     changed = sorted({change.task for change in outcome.result.changes})
     yield f"Changed: {', '.join(changed)}" if changed else "Nothing was changed."
     yield ""
-    if ready:
-        yield from _usage(workload, made, ready, outcome)
+    parts = {part.name: part for part in (workload.parts if isinstance(workload, Bundle) else (workload,))}
+    for one in everything:
+        if one["ready"]:
+            yield from _usage(parts[one["plan"]["name"]], one["plan"], one["ready"], outcome)
+    path = shlex.quote(str(outcome.session.inventory.path))
+    if not told["ready"]:
+        yield f"Not waited for. How far it is: edgectl logs {told['plan']['name']} {path}{_in(told['plan'])}"
     else:
-        path = shlex.quote(str(outcome.session.inventory.path))
-        yield f"Not waited for. How far it is: edgectl kubectl -i {path} -- -n {made['namespace']} get pods"
+        yield f"From here       edgectl open {told['plan']['name']} {path}{_in(told['plan'])}"
+        yield f"Remove it       edgectl undeploy {workload.name} {path}{_in(told['plan'])}  (--purge: with its data)"
     for host, reason in outcome.session.missing.items():
         yield f"{host} was left out: {reason}"
     yield f"Log: {outcome.result.log_path}"
 
 
+def _made(told: Mapping[str, Any], *, plan: bool) -> Iterator[str]:
+    made, answer = told["plan"], told["answer"]
+    simulated = " (simulated)" if made["simulated"] else ""
+    several = made.get("replicas", 1)
+    yield f"{made['title']} {'would run' if plan else 'runs'} on {made['node']}, {made['platform']}{simulated}"
+    rows = [
+        ("image", made["image"]),
+        *([("pods", str(several))] if several > 1 else []),
+        ("GPU", f"1 {made['resource']}{' each' if several > 1 else ''}" if made["gpu"] else "none"),
+        ("memory", _memory(made)),
+        ("data", made["data"] if made["data"].startswith("StorageClass") else f"{made['data']} on {made['node']}"),
+        *([("answer", _printable(answer["answer"])), ("proof", _proof(answer))] if answer else []),
+    ]
+    yield from (f"{_INDENT}{key:8}{text}" for key, text in rows)
+
+
+def _in(made: Mapping[str, Any]) -> str:
+    return f" --namespace {made['namespace']}" if made["namespace"] != "workloads" else ""
+
+
 def _usage(workload: Workload, made: Mapping[str, Any], ready: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
     domain = outcome.session.inventory.option("cluster_domain", "cluster.local")
-    path = shlex.quote(str(outcome.session.inventory.path))
     yield f"In the cluster  http://{workload.name}.{made['namespace']}.svc.{domain}:{ready['port']}"
     yield f"On any node     {curl(workload, made['parameters'], ready)}"
-    namespace = f" --namespace {made['namespace']}" if made["namespace"] != "workloads" else ""
-    yield f"Remove it       edgectl undeploy {workload.name} {path}{namespace}  (--purge: with its data)"
+    url = _outside(workload, made, ready, outcome)
+    if url:
+        yield f"From outside    {url}"
+        if not workload.data["login"]:
+            yield f"warning: {workload.title} has no login: anybody who reaches {url} can use it"
+
+
+def _outside(workload: Workload, made: Mapping[str, Any], ready: Mapping[str, Any], outcome: Outcome) -> str:
+    """Where it is reached from outside the cluster; empty for one that is not exposed."""
+    way, domain = content.module_util("edgectl_workload_objects").exposure(made.get("expose", ""))
+    if way == "ingress":
+        return f"http://{domain}"
+    if way != "nodeport" or not ready.get("node_port"):
+        return ""
+    inventory = outcome.session.inventory
+    remembered = inventory.state.hosts.get(made["node"])
+    lan = inventory.host(made["node"]).option("cluster_lan_address", None)
+    address = lan or (remembered and remembered.lan_address) or outcome.session.targets[made["node"]].address
+    scheme = "tcp" if workload.data["check"]["kind"] == "tcp" else "http"
+    return f"{scheme}://{bracketed(str(address))}:{ready['node_port']}"
 
 
 def curl(workload: Workload, parameters: Mapping[str, Any], ready: Mapping[str, Any]) -> str:
@@ -206,7 +266,7 @@ def exit_code(outcome: Outcome, *, plan: bool) -> ExitCode:
     return outcome.exit_code
 
 
-def removed_lines(outcome: Outcome, workload: Workload, *, purge: bool) -> Iterator[str]:
+def removed_lines(outcome: Outcome, workload: Workload | Bundle, *, purge: bool) -> Iterator[str]:
     """What is gone, and what stays."""
     removed = outcome.result.summary.get("removed")
     if removed is None or not outcome.result.ok:

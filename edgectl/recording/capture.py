@@ -13,7 +13,6 @@ from edgectl.recording import model
 from edgectl.recording.model import Recording
 from edgectl.ssh.probe import ProbeFailure
 
-_MODULES = ("edgectl_evidence", "edgectl_probe", "edgectl_recorder")
 _LOADER = """\
 import sys, types
 for name, source in {sources!r}:
@@ -24,9 +23,15 @@ module.main()
 
 
 def script() -> str:
-    """A program for `python3 -` on the host: the recorder and all that it imports; its answer are clean parts."""
+    """A program for `python3 -` on the host: the recorder; its answer are clean parts."""
+    return piped("edgectl_recorder")
+
+
+def piped(name: str) -> str:
+    """A program for `python3 -`: a module of plugins/module_utils that goes by the probe, and all that it imports."""
     directory = content.root() / "plugins" / "module_utils"
-    sources = [(name, (directory / f"{name}.py").read_text(encoding="utf-8")) for name in _MODULES]
+    modules = ("edgectl_evidence", "edgectl_probe", name)
+    sources = [(module, (directory / f"{module}.py").read_text(encoding="utf-8")) for module in modules]
     return _LOADER.format(sources=sources)
 
 

@@ -1,4 +1,4 @@
-"""A port of this machine that leads to one on a host's own loopback, for as long as the OpenSSH client runs."""
+"""A port of this machine that leads to one on a host, for as long as the OpenSSH client runs."""
 
 from __future__ import annotations
 
@@ -63,14 +63,19 @@ class Forward:
 
 @contextmanager
 def forward(
-    target: Target, port: int, *, local_port: int = 0, ready: Callable[[int], str] = lambda _port: ""
+    target: Target,
+    port: int,
+    *,
+    local_port: int = 0,
+    address: str = "127.0.0.1",
+    ready: Callable[[int], str] = lambda _port: "",
 ) -> Iterator[Forward]:
-    """Forward a local port to `port` on the target's loopback; closed when the block ends.
+    """Forward a local port to `port` on the target; closed when the block ends.
 
-    local_port: 0 takes a free one. ready: given the local port, returns why what is behind it does not answer yet, or
-    nothing when it does; the block is entered only then.
+    local_port: 0 takes a free one. address: where the port is, as the target sees it. ready: given the local port,
+    returns why what is behind it does not answer yet, or nothing when it does; the block is entered only then.
     """
-    local_port = _free_port(local_port)
+    local_port = free_port(local_port)
     terminal = sys.stdin.isatty()
     arguments = [
         "ssh", "-N", "-T",
@@ -79,7 +84,7 @@ def forward(
         "-o", "ExitOnForwardFailure=yes", "-o", "ClearAllForwardings=no", "-o", "ConnectTimeout=15",
         *([] if terminal else ["-o", "BatchMode=yes"]),
         *openssh.checked(target.known_hosts),
-        "-L", f"127.0.0.1:{local_port}:127.0.0.1:{port}",
+        "-L", f"127.0.0.1:{local_port}:{bracketed(address)}:{port}",
         *client_arguments(target),
     ]  # fmt: skip
     with tempfile.TemporaryFile() as messages:
@@ -120,7 +125,13 @@ def _listens(port: int) -> bool:
         return sock.connect_ex(("127.0.0.1", port)) == 0
 
 
-def _free_port(wanted: int) -> int:
+def bracketed(address: str) -> str:
+    """An address as it stands before a port."""
+    return f"[{address}]" if ":" in address else address
+
+
+def free_port(wanted: int) -> int:
+    """A port of this machine that nobody has: the wanted one, or any for 0. Raises UsageError for one that is taken."""
     with socket.socket() as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

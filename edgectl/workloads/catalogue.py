@@ -54,17 +54,44 @@ class Workload:
         return dict(chosen)
 
 
+@dataclass(frozen=True)
+class Bundle:
+    """Entries that are deployed together, in this order; the last is the one that people open."""
+
+    name: str
+    data: Mapping[str, Any]
+    parts: tuple[Workload, ...]
+
+    @property
+    def title(self) -> str:
+        return str(self.data["title"])
+
+    def values(self, given: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+        """By part: the value of every parameter. Each that is given goes to all parts that have it.
+
+        Raises Problems for those that no part has, and for values that can't be.
+        """
+        known = {key for part in self.parts for key in part.data.get("parameters", {})}
+        names = ", ".join(sorted(known))
+        _raise([UsageError(f"{self.name}: --set {key}: it is no parameter of its parts", fix=f"known: {names}")
+                for key in given if key not in known])  # fmt: skip
+        return {part.name: part.values({key: given[key] for key in given if key in part.data.get("parameters", {})})
+                for part in self.parts}  # fmt: skip
+
+
 def directory() -> Path:
     """Where the entries are."""
     return content.root() / "workloads"
 
 
 def read(place: Path | None = None) -> dict[str, Workload]:
-    """All entries by name. Raises Problems with every mistake in every file."""
+    """All entries by name, bundles not among them. Raises Problems with every mistake in every file."""
     found, problems = {}, []
     for file in sorted((place or directory()).glob(f"*/{FILE}")):
         try:
-            found[file.parent.name] = read_file(file)
+            workload = read_file(file)
+            if "bundle" not in workload.data:
+                found[workload.name] = workload
         except Problems as error:
             problems += error.problems
         except EdgectlError as error:
@@ -74,6 +101,21 @@ def read(place: Path | None = None) -> dict[str, Workload]:
         for other in workload.data.get("requires", ()):
             if other not in found:
                 problems.append(_mistake(workload.name, "requires", f"names {other}, which is no entry", ""))
+    _raise(problems)
+    return found
+
+
+def bundles(place: Path | None = None) -> dict[str, Bundle]:
+    """All bundles by name. Raises Problems for parts that are no entries."""
+    known, found, problems = read(place), {}, []
+    for file in sorted((place or directory()).glob(f"*/{FILE}")):
+        if file.parent.name in known:
+            continue
+        name, data = file.parent.name, read_file(file).data
+        for part in data["bundle"]:
+            if part not in known:
+                problems.append(_mistake(name, "bundle", f"names {part}, which is no entry", ", ".join(known)))
+        found[name] = Bundle(name, data, tuple(known[part] for part in data["bundle"] if part in known))
     _raise(problems)
     return found
 
@@ -92,8 +134,17 @@ def read_file(file: Path) -> Workload:
 
 
 def find(name: str) -> Workload:
-    """An entry by its name. Raises UsageError for one that is not there."""
-    known = read()
+    """An entry by its name. Raises UsageError for one that is not there, and for a bundle."""
+    found = choose(name)
+    if isinstance(found, Bundle):
+        names = [part.name for part in found.parts]
+        raise UsageError(f"{name} is {' and '.join(names)}", "this is for one of them", f"name {' or '.join(names)}")
+    return found
+
+
+def choose(name: str) -> Workload | Bundle:
+    """An entry or a bundle by its name. Raises UsageError for one that is not there."""
+    known: dict[str, Workload | Bundle] = {**read(), **bundles()}
     if name not in known:
         near = did_you_mean(name, known)
         raise UsageError(

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from edgectl import content
 from edgectl.errors import UsageError
 from edgectl.inventory import Inventory
 from edgectl.inventory.documents import did_you_mean
-from edgectl.workloads.catalogue import Workload
+from edgectl.workloads.catalogue import Bundle, Workload
 
 PLATFORMS = ("jetson", "dgpu", "cpu")
 
@@ -26,9 +27,11 @@ class Wish:
     cpu: bool = False
     storage_class: str = ""
     wait: bool = True
+    replicas: int = 1
+    expose: str = ""
 
 
-def variables(workload: Workload, given: Mapping[str, str], wish: Wish) -> dict[str, Any]:
+def variables(workload: Workload | Bundle, given: Mapping[str, str], wish: Wish) -> dict[str, Any]:
     """The playbook's variables. Raises UsageError or Problems for what can't be meant."""
     if wish.platform and wish.platform not in PLATFORMS:
         near = did_you_mean(wish.platform, PLATFORMS)
@@ -37,11 +40,17 @@ def variables(workload: Workload, given: Mapping[str, str], wish: Wish) -> dict[
             f"there are {', '.join(PLATFORMS)}",
             f"did you mean {near}?" if near else "",
         )
-    chosen = workload.values(given)
-    parameters = {key: chosen[key] for key in given}
-    for key, value in parameters.items():
-        if workload.data["parameters"][key]["type"] == "file":
-            parameters[key] = str(_file(key, value))
+    parts = workload.parts if isinstance(workload, Bundle) else (workload,)
+    chosen = workload.values(given) if isinstance(workload, Bundle) else {workload.name: workload.values(given)}
+    _check_sharing(workload, parts, wish)
+    _check_exposure(parts[-1], wish.expose)
+    parameters: dict[str, Any] = {}
+    for part in parts:
+        for key in given:
+            if key in chosen[part.name]:
+                kind = part.data["parameters"][key]["type"]
+                value = chosen[part.name][key]
+                parameters[key] = str(_file(key, value)) if kind == "file" else value
     return {
         "workload": workload.name,
         "workload_parameters": parameters,
@@ -51,7 +60,32 @@ def variables(workload: Workload, given: Mapping[str, str], wish: Wish) -> dict[
         "workload_cpu": wish.cpu,
         "workload_storage_class": wish.storage_class,
         "workload_wait": wish.wait,
+        "workload_replicas": wish.replicas,
+        "workload_expose": wish.expose,
     }
+
+
+def _check_sharing(workload: Workload | Bundle, parts: Sequence[Workload], wish: Wish) -> None:
+    if wish.replicas == 1:
+        return
+    if len(parts) > 1:
+        raise UsageError(
+            f"--replicas {wish.replicas}: {workload.name} is several workloads", fix="deploy them one by one"
+        )
+    why = content.module_util("edgectl_workload_entry").single(parts[0].data, wish.storage_class)
+    if why:
+        raise UsageError(
+            f"--replicas {wish.replicas}: there can be only one {workload.name}", why, "leave out --replicas"
+        )
+
+
+def _check_exposure(workload: Workload, wanted: str) -> None:
+    try:
+        way, _ = content.module_util("edgectl_workload_objects").exposure(wanted)
+    except ValueError as error:
+        raise UsageError(f"--expose {error}", fix="--expose nodeport, or --expose ingress=chat.example.org") from error
+    if way == "ingress" and workload.data["check"]["kind"] == "tcp":
+        raise UsageError(f"--expose ingress: {workload.name} speaks no HTTP", fix="--expose nodeport")
 
 
 def words(given: Sequence[str], wish: Wish) -> list[str]:
@@ -63,6 +97,8 @@ def words(given: Sequence[str], wish: Wish) -> list[str]:
         ("--platform", wish.platform, usual.platform),
         ("--namespace", wish.namespace, usual.namespace),
         ("--storage-class", wish.storage_class, usual.storage_class),
+        ("--replicas", str(wish.replicas), str(usual.replicas)),
+        ("--expose", wish.expose, usual.expose),
     ):
         found += [option, value] if value != default else []
     return [*found, *(["--cpu"] if wish.cpu else []), *([] if wish.wait else ["--no-wait"])]

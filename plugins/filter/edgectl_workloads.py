@@ -47,6 +47,11 @@ def names(catalogue: str) -> list[str]:
     return sorted(file.parent.name for file in Path(catalogue).glob("*/workload.yml"))
 
 
+def parameters_of(parameters: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Those that an entry has, of values that are meant for several entries."""
+    return {key: value for key, value in parameters.items() if key in entry.get("parameters", {})}
+
+
 def file_size(path: str) -> int:
     """Size of a file on the controller, in bytes."""
     return Path(path).expanduser().stat().st_size
@@ -66,6 +71,7 @@ class FilterModule:
             "edgectl_archive_of": archive,
             "edgectl_model_of": model,
             "edgectl_workload_names": names,
+            "edgectl_parameters_of": parameters_of,
             "edgectl_file_size": file_size,
             "edgectl_told": told,
         }

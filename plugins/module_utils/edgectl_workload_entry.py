@@ -148,6 +148,21 @@ _MODEL = Record(
     },
     {"file": Text()},
 )
+# shared: whether several servers may use it at once.
+_VOLUME = Record(
+    {"name": Text(r"[a-z0-9-]+", "a DNS label"), "path": Text(r"/.+", "an absolute path")}, {"shared": Truth()}
+)
+# Several entries that are deployed together, in this order; the last is the one that people open.
+BUNDLE = Record(
+    {
+        "title": Text(),
+        "category": Choice(*CATEGORIES),
+        "summary": Text(),
+        "bundle": Many(Text(), 2),
+        "proof": Record({"level": Choice(*PROOFS)}, {"where": Text()}),
+    },
+    {"notes": Many(Text())},
+)
 ENTRY = Record(
     {
         "title": Text(),
@@ -168,18 +183,21 @@ ENTRY = Record(
         "model": _MODEL,
         "requires": Many(Text()),
         "command": Many(Text()),
-        "volumes": Many(Record({"name": Text(r"[a-z0-9-]+", "a DNS label"), "path": Text(r"/.+", "an absolute path")})),
+        "volumes": Many(_VOLUME),
         "environment": Named(Text()),
         "secrets": Many(Text(r"[A-Z][A-Z0-9_]*", "the name of an environment variable")),
         "parameters": Named(_PARAMETER),
         "try_it": Record({"path": Text(r"/.*", "a path")}, {"data": Anything()}),
         "notes": Many(Text()),
+        "first_login": Text(),
     },
 )
 
 
 def problems(entry: Any) -> list[Problem]:
-    """Everything that is wrong with an entry."""
+    """Everything that is wrong with an entry, or with a bundle."""
+    if isinstance(entry, dict) and "bundle" in entry:
+        return list(BUNDLE.problems(entry, ""))
     found = list(ENTRY.problems(entry, ""))
     return found or list(_references(entry))
 
@@ -216,6 +234,15 @@ def values(entry: dict[str, Any], given: dict[str, Any]) -> tuple[dict[str, Any]
         found += [(name, said, parameter["description"]) for said in wrong]
         chosen[name] = value if value is None or wrong else _typed(parameter["type"], value)
     return chosen, found
+
+
+def single(entry: dict[str, Any], storage_class: str) -> str:
+    """Why no more than one replica of it can be; empty where several can."""
+    volumes = entry.get("volumes", [])
+    if volumes and storage_class:
+        return "its data is in a volume of {}, which one pod may use at a time".format(storage_class)
+    own = [volume["name"] for volume in volumes if not volume.get("shared")]
+    return "two of them would write into the same data ({})".format(", ".join(own)) if own else ""
 
 
 def _wrong(parameter: dict[str, Any], value: Any) -> list[str]:

@@ -145,11 +145,13 @@ def assess(
     pods: list[dict[str, Any]],
     host: dict[str, Any] | None,
     cpu: bool = False,
+    replicas: int = 1,
 ) -> dict[str, Any]:
     """Whether a workload fits a node: what it would run with, and `why_not`, empty where it fits.
 
     `room_mib`, where memory is what it lacks, is what one that fits may take.
     pods: those of all nodes without the workload's own. host: None for a node whose host edgectl has not seen.
+    replicas: how many of it have to fit; what is told of memory is that of one.
     """
     name = node["metadata"]["name"]
     wants_gpu = entry["needs"]["gpu"] == "required" or (
@@ -170,17 +172,17 @@ def assess(
         why = NO_GPU
     why = why or no_image
     if not why and fit["gpu"]:
-        why = _no_slot(name, fit["resource"], slots, here)
+        why = _no_slot(name, fit["resource"], slots, here, replicas)
         whole, taken = _gpu_memory(node, here, host)
-        if not why and whole and sum(need.values()) > whole - taken:
-            fit["room_mib"] = whole - taken
+        if not why and whole and sum(need.values()) * replicas > whole - taken:
+            fit["room_mib"] = (whole - taken) // replicas
             why = "it needs {} of GPU memory, and {} of {} are left".format(
-                size(sum(need.values())), size(whole - taken), size(whole)
+                size(sum(need.values()) * replicas), size(whole - taken), size(whole)
             )
-    if not why and fit["request_mib"] > fit["free_mib"]:
-        fit["room_mib"] = fit["free_mib"]
+    if not why and fit["request_mib"] * replicas > fit["free_mib"]:
+        fit["room_mib"] = fit["free_mib"] // replicas
         why = "it needs {} of memory, and {} are left there: {}".format(
-            size(fit["request_mib"]), size(fit["free_mib"]), _left(node, here, host)
+            size(fit["request_mib"] * replicas), size(fit["free_mib"]), _left(node, here, host)
         )
     return {**fit, "why_not": why}
 
@@ -196,12 +198,15 @@ def _closed(node: dict[str, Any]) -> str:
     return "it has the taint {}".format(taints[0]["key"]) if taints else ""
 
 
-def _no_slot(name: str, resource: str, slots: int, here: list[dict[str, Any]]) -> str:
+def _no_slot(name: str, resource: str, slots: int, here: list[dict[str, Any]], wanted: int) -> str:
     if not slots:
         return "it offers no {}; `edgectl verify gpu --host {}` tells why".format(resource, name)
     held = holders(here, name, resource)
-    if sum(held.values()) < slots:
+    free = slots - sum(held.values())
+    if free >= wanted:
         return ""
+    if free > 0 or not held:
+        return "{} of its {} {} are free, and {} are wanted".format(max(free, 0), slots, resource, wanted)
     return "all {} of its {} are in use, by {}".format(slots, resource, ", ".join(sorted(held)))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ansible.module_utils.edgectl_workload_entry import filled
 from ansible.module_utils.edgectl_workload_fit import GPU_MEMORY, HOSTNAME
 
@@ -27,11 +29,13 @@ def namespace(name: str) -> dict[str, Any]:
 
 
 def objects(name: str, entry: dict[str, Any], chosen: dict[str, Any], plan: dict[str, Any]) -> list[dict[str, Any]]:
-    """Deployment, Service and claims.
+    """Deployment, Service, claims, and an Ingress where it is exposed by one.
 
     plan: namespace, hostname, node, platform, gpu (whether it takes one), resource, runtime_class, request_mib,
-    needs_mib, image (an entry's), data_directory, storage_class.
+    needs_mib, image (an entry's), data_directory, storage_class, replicas (1), expose (as in `exposure`),
+    ingress_class.
     """
+    way, domain = exposure(plan.get("expose", ""))
     found: list[dict[str, Any]] = []
     if plan["storage_class"]:
         found += [_claim(name, volume, plan) for volume in entry.get("volumes", [])]
@@ -49,7 +53,7 @@ def objects(name: str, entry: dict[str, Any], chosen: dict[str, Any], plan: dict
         "kind": "Deployment",
         "metadata": metadata,
         "spec": {
-            "replicas": 1,
+            "replicas": plan.get("replicas", 1),
             "selector": {"matchLabels": selector},
             # Two pods would want two GPUs, and write into the same data.
             "strategy": {"type": "Recreate"},
@@ -62,12 +66,49 @@ def objects(name: str, entry: dict[str, Any], chosen: dict[str, Any], plan: dict
         "kind": "Service",
         "metadata": metadata,
         "spec": {
-            "type": "ClusterIP",
+            "type": "NodePort" if way == "nodeport" else "ClusterIP",
             "selector": selector,
             "ports": [{"name": "main", "port": entry["port"], "targetPort": "main", "protocol": "TCP"}],
         },
     }
-    return [*found, deployment, service]
+    found += [deployment, service]
+    return [*found, _ingress(metadata, domain, plan["ingress_class"])] if way == "ingress" else found
+
+
+def exposure(text: str) -> tuple[str, str]:
+    """How it is reached from outside, and the name under which: ("", ""), ("nodeport", "") or ("ingress", HOST).
+
+    Raises ValueError for anything else.
+    """
+    if text in ("", "nodeport"):
+        return text, ""
+    way, _, domain = text.partition("=")
+    if way != "ingress" or not re.match(
+        r"([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$", domain
+    ):
+        raise ValueError("{} is neither nodeport nor ingress=HOST, with a name in small letters".format(text))
+    return way, domain
+
+
+def exposed(name: str, place: str) -> dict[str, str]:
+    """By which an Ingress of ours is found: of this workload, in this namespace."""
+    return {"edgectl.io/exposes": "{}.{}".format(place, name)}
+
+
+def _ingress(metadata: dict[str, Any], domain: str, ingress_class: str) -> dict[str, Any]:
+    own = {**metadata["labels"], **exposed(metadata["name"], metadata["namespace"])}
+    backend = {"service": {"name": metadata["name"], "port": {"name": "main"}}}
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": {**metadata, "labels": own},
+        "spec": {
+            "ingressClassName": ingress_class,
+            "rules": [
+                {"host": domain, "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}},
+            ],
+        },
+    }
 
 
 def _pod(name: str, entry: dict[str, Any], chosen: dict[str, Any], plan: dict[str, Any]) -> dict[str, Any]:

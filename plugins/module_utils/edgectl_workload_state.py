@@ -19,21 +19,28 @@ def judge(deployment: dict[str, Any], pods: list[dict[str, Any]], events: list[d
     if not deployment:
         return "broken", "its Deployment is gone"
     status, name = deployment.get("status", {}), deployment["metadata"]["name"]
+    wanted = deployment.get("spec", {}).get("replicas", 1)
     current = [pod for pod in pods if not pod["metadata"].get("deletionTimestamp")]
     if (
         status.get("observedGeneration") == deployment["metadata"]["generation"]
-        and status.get("updatedReplicas") == status.get("availableReplicas") == status.get("replicas") == 1
-        and len(pods) == 1
+        and status.get("updatedReplicas") == status.get("availableReplicas") == status.get("replicas") == wanted
+        and len(pods) == wanted
     ):
-        return "ready", "{} is Ready".format(pods[0]["metadata"]["name"])
+        names = ", ".join(sorted(pod["metadata"]["name"] for pod in pods))
+        return "ready", "{} {} Ready".format(names, "is" if wanted == 1 else "are")
     refused = [c for c in status.get("conditions") or [] if c["type"] == "ReplicaFailure" and c["status"] == "True"]
     if refused and not current:
         return "broken", "the API refuses its pods: {}".format(refused[0].get("message", ""))
     if len(current) < len(pods) or not current:
         return "waiting", "the former pod ends" if pods else "{} has no pod yet".format(name)
-    # The newest: a pod of the former version may still be there.
-    pod = max(current, key=lambda one: one["metadata"].get("creationTimestamp", ""))
+    # Of several, one that is not ready; the newest, for a pod of the former version may still be there.
+    pod = max(current, key=lambda one: (not _is_ready(one), one["metadata"].get("creationTimestamp", "")))
     return _of_pod(pod, events)
+
+
+def _is_ready(pod: dict[str, Any]) -> bool:
+    conditions = pod["status"].get("conditions") or []
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
 
 def _of_pod(pod: dict[str, Any], events: list[dict[str, Any]]) -> tuple[str, str]:

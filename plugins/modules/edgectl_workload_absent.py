@@ -10,8 +10,8 @@ DOCUMENTATION = r"""
 module: edgectl_workload_absent
 short_description: Takes a workload out of the cluster
 description:
-  - Deletes its Deployment and Service, and waits until its pods have ended. A namespace of edgectl's goes with the last
-    object in it.
+  - Deletes its Deployment, Service and Ingress, and waits until its pods have ended. A namespace of edgectl's goes with
+    the last object in it.
   - What is data stays (claims, the Secret that was generated with it, the node's directory), unless C(purge) says so;
     the directory on the node is the caller's business.
 options:
@@ -37,7 +37,7 @@ removed: {description: What was deleted., type: list, elements: str, returned: a
 """
 
 MINE = "app.kubernetes.io/managed-by=edgectl,app.kubernetes.io/part-of=edgectl-workloads"
-KINDS, DATA = "deployments,services", "persistentvolumeclaims,secrets"
+KINDS, DATA = "ingresses,deployments,services", "persistentvolumeclaims,secrets"
 
 
 def remove(kubectl, options, dry):

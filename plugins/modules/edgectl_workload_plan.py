@@ -31,6 +31,13 @@ options:
   data_directory: {type: str, required: true, description: Directory of the nodes below which data is kept.}
   storage_class: {type: str, default: "", description: "StorageClass for its data, instead of the node's directory."}
   storage_gib: {type: int, default: 50, description: Size of a volume of that class.}
+  replicas: {type: int, default: 1, description: "How many pods, all on the node."}
+  expose: {type: str, default: "", description: "How it is reached from outside: nodeport or ingress=HOST."}
+  beside:
+    description: Answers of this module for what is deployed before it in the same run; they count as if it was there.
+    type: list
+    elements: dict
+    default: []
 attributes:
   check_mode: {support: full}
 author: edgectl
@@ -55,6 +62,10 @@ objects: {description: "Namespace, Deployment, Service and claims.", type: list,
 """
 
 
+# (Kubernetes documentation, "Default IngressClass".)
+DEFAULT_CLASS = "ingressclass.kubernetes.io/is-default-class"
+
+
 class Refusal(Exception):
     """It can't be deployed like this."""
 
@@ -72,8 +83,12 @@ def planned(options, kubectl):
         need = fitting.memory(entry, chosen, options["file_bytes"])
     except fitting.Unknown as unknown:
         raise Refusal(told("{}: parameter".format(name), [unknown.problem])) from unknown
+    wrong = refusal_to_share(options) or refusal_to_expose(options)
+    if wrong:
+        raise Refusal(wrong)
+    there_then = [plan["name"] for plan in options["beside"]]
     for other in entry.get("requires", []):
-        if not kubectl.get("deployment", other, "--namespace", namespace):
+        if other not in there_then and not kubectl.get("deployment", other, "--namespace", namespace):
             raise Refusal("{0} needs {1}, which is not in namespace {2}: edgectl deploy {1} first".format(
                 name, other, namespace))  # fmt: skip
     nodes = kubectl.items("nodes")
@@ -87,12 +102,16 @@ def planned(options, kubectl):
         "data_directory": "{}/{}/{}".format(options["data_directory"].rstrip("/"), namespace, name),
         "storage_class": options["storage_class"],
         "storage_gib": options["storage_gib"],
+        "replicas": options["replicas"],
+        "expose": options["expose"],
+        "ingress_class": ingress_class(kubectl) if options["expose"].startswith("ingress") else "",
     }
     objects = made.objects(name, entry, chosen, plan)
     there = kubectl.get("namespace", namespace)
     if not there or there["metadata"].get("labels", {}).get("app.kubernetes.io/managed-by") == "edgectl":
         objects.insert(0, made.namespace(namespace))
-    keys = ("node", "platform", "gpu", "resource", "request_mib", "free_mib", "simulated", "namespace")
+    keys = ("node", "platform", "gpu", "resource", "request_mib", "free_mib", "needs_mib", "simulated", "namespace")
+    keys += ("replicas", "expose")
     return {
         **{key: plan[key] for key in keys},
         "name": name,
@@ -106,19 +125,55 @@ def planned(options, kubectl):
     }
 
 
+def refusal_to_share(options):
+    """Why there can't be as many replicas."""
+    if options["replicas"] == 1:
+        return ""
+    why = form.single(options["entry"], options["storage_class"]) if options["replicas"] > 1 else "there must be one"
+    return "{}: {} replicas: {}; leave out --replicas".format(options["name"], options["replicas"], why) if why else ""
+
+
+def refusal_to_expose(options):
+    """Why it can't be reached like this."""
+    try:
+        way, _ = made.exposure(options["expose"])
+    except ValueError as error:
+        return "{}: --expose {}".format(options["name"], error)
+    if way == "ingress" and options["entry"]["check"]["kind"] == "tcp":
+        return "{}: --expose ingress: it speaks no HTTP; --expose nodeport".format(options["name"])
+    return ""
+
+
+def ingress_class(kubectl):
+    """The cluster's IngressClass. Raises Refusal where there is none, or several without a default."""
+    found = kubectl.items("ingressclasses")
+    default = [one for one in found if (one["metadata"].get("annotations") or {}).get(DEFAULT_CLASS) == "true"]
+    names = [one["metadata"]["name"] for one in default or found]
+    if not names:
+        raise Refusal(
+            "--expose ingress: the cluster has no IngressClass; install an ingress controller, or --expose nodeport"
+        )
+    if len(names) > 1:
+        raise Refusal("--expose ingress: the cluster has {}, and none is its default".format(", ".join(sorted(names))))
+    return names[0]
+
+
 def fitted(options, kubectl, nodes, chosen, need):
     """The node's fit that was chosen. Raises Refusal with the reason for each node that could have been meant."""
     name, entry = options["name"], options["entry"]
     every = kubectl.items("pods", "--all-namespaces")
-    own = made.labels(name)
+    apart = [made.labels(one) for one in [name, *(plan["name"] for plan in options["beside"])]]
     pods = [
         pod
         for pod in every
         if pod["metadata"]["namespace"] != options["namespace"]
-        or not own.items() <= pod["metadata"].get("labels", {}).items()
+        or not any(own.items() <= pod["metadata"].get("labels", {}).items() for own in apart)
     ]
+    pods += [will_be(plan, number) for plan in options["beside"] for number in range(plan["replicas"])]
     fits = [
-        fitting.assess(entry, need, node, pods, options["hosts"].get(node["metadata"]["name"]), options["cpu"])
+        fitting.assess(
+            entry, need, node, pods, options["hosts"].get(node["metadata"]["name"]), options["cpu"], options["replicas"]
+        )
         for node in nodes
     ]
     stays = stays_on(kubectl, name, options["namespace"], nodes)
@@ -140,6 +195,17 @@ def fitted(options, kubectl, nodes, chosen, need):
         lines.append("its data is on {}: edgectl undeploy {} first, or --node for another".format(stays, name))
     lines += advice(entry, chosen, meant)
     raise Refusal("\n".join(lines))
+
+
+def will_be(plan, number):
+    """A pod that is made before, as far as it counts."""
+    resources = {"requests": {"memory": "{}Mi".format(plan["request_mib"])}}
+    if plan["gpu"]:
+        resources["limits"] = {plan["resource"]: "1"}
+    note = {fitting.GPU_MEMORY: str(plan["needs_mib"])} if plan["gpu"] and plan["platform"] == "dgpu" else {}
+    metadata = {"name": "{}-{}".format(plan["name"], number), "namespace": plan["namespace"], "annotations": note}
+    spec = {"nodeName": plan["node"], "containers": [{"resources": resources}]}
+    return {"metadata": metadata, "spec": spec, "status": {"phase": "Pending"}}
 
 
 def stays_on(kubectl, name, namespace, nodes):
@@ -185,6 +251,9 @@ def main():
             "data_directory": {"type": "str", "required": True},
             "storage_class": {"type": "str", "default": ""},
             "storage_gib": {"type": "int", "default": 50},
+            "replicas": {"type": "int", "default": 1},
+            "expose": {"type": "str", "default": ""},
+            "beside": {"type": "list", "elements": "dict", "default": []},
         },
         supports_check_mode=True,
     )

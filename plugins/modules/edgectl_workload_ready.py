@@ -41,6 +41,7 @@ msg: {description: What it waits for or what is wrong., type: str, returned: alw
 pod: {description: Name of its pod., type: str, returned: always}
 address: {description: Address of its Service within the cluster; empty until it is ready., type: str, returned: always}
 port: {description: Port of its Service; 0 until it is ready., type: int, returned: always}
+node_port: {description: "Port of the nodes that leads to it; 0 where there is none.", type: int, returned: always}
 """
 
 
@@ -57,8 +58,15 @@ def look(kubectl, name, namespace):
     if log:
         why = "\n".join([why, "the last lines of its log:", log])
     spec = kubectl.get("service", name, *inside).get("spec", {}) if verdict == "ready" else {}
-    port = spec["ports"][0]["port"] if spec.get("ports") else 0
-    return {"verdict": verdict, "msg": why, "pod": pod, "address": spec.get("clusterIP", ""), "port": port}
+    ports = (spec.get("ports") or [{}])[0]
+    return {
+        "verdict": verdict,
+        "msg": why,
+        "pod": pod,
+        "address": spec.get("clusterIP", ""),
+        "port": ports.get("port", 0),
+        "node_port": ports.get("nodePort", 0),
+    }
 
 
 def main():
@@ -75,7 +83,7 @@ def main():
         found = look(Kubectl(module, options["kubectl"]), options["name"], options["namespace"])
     except KubectlError as error:
         # An API that is busy for a moment has until the last try.
-        found = {"verdict": "waiting", "msg": str(error), "pod": "", "address": "", "port": 0}
+        found = {"verdict": "waiting", "msg": str(error), "pod": "", "address": "", "port": 0, "node_port": 0}
     module.exit_json(changed=False, **found)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 FILE = Path(__file__).with_name("api.json")
 KINDS = {"deployment": "Deployment", "service": "Service", "namespace": "Namespace", "secret": "Secret", "node": "Node"}
+KINDS |= {"ingresse": "Ingress", "ingress": "Ingress", "ingressclasse": "IngressClass"}
 KINDS |= {"pod": "Pod", "event": "Event", "persistentvolumeclaim": "PersistentVolumeClaim"}
 
 
@@ -84,6 +85,10 @@ def put(api, one):
     kept = {**one, "asked": one.get("spec"), "metadata": {**one["metadata"], "generation": generation}}
     if one["kind"] == "Service":
         kept["spec"] = {**one["spec"], "clusterIP": api["address"]}
+        if one["spec"]["type"] == "NodePort":
+            kept["spec"]["ports"] = [{**port, "nodePort": 30080} for port in one["spec"]["ports"]]
+    if one["kind"] == "Secret":
+        kept["data"] = {**one.get("data", {}), **kept.pop("stringData", {})}
     if one["kind"] == "Deployment":
         pod(api, one)
         running = api["pod"]["phase"] == "Running"
@@ -101,6 +106,10 @@ def pod(api, deployment):
 
 
 def delete(api, options, rest):
+    if "f" in options:
+        for one in json.load(sys.stdin)["items"]:
+            api["objects"].pop(key(one), None)
+        return ""
     if rest[0] == "namespace":
         api["objects"].pop("/".join(["Namespace", "", rest[1]]))
         return ""

@@ -69,6 +69,13 @@ def deploy(api: Api, tmp_path: Path) -> Deploy:
     entry.update(port=api.port)
     entry["readiness"]["seconds"] = 3
     (catalogue / "ollama" / "workload.yml").write_text(yaml.safe_dump(entry))
+    for name in ("chat", "open-webui"):
+        (catalogue / name).mkdir()
+        text = (content.root() / "workloads" / name / "workload.yml").read_text()
+        (catalogue / name / "workload.yml").write_text(text)
+    page = yaml.safe_load((catalogue / "open-webui" / "workload.yml").read_text())
+    page.update(port=api.port, check={"kind": "http", "path": "/api/version"}, readiness={"seconds": 3})
+    (catalogue / "open-webui" / "workload.yml").write_text(yaml.safe_dump(page))
     variables = {
         "__cluster_kubectl": [sys.executable, str(api.program)],
         "__cluster_control_plane": "nuc1",
@@ -107,6 +114,53 @@ def test_it_is_made_asked_and_made_only_once(deploy: Deploy, api: Api, ollama: S
     assert changed(done) > 0
     again = deploy()
     assert (again.returncode, changed(again)) == (0, 0), again.stdout
+
+
+def names(objects: list[dict[str, Any]]) -> list[str]:
+    return [one["metadata"]["name"] for one in objects]
+
+
+def test_a_bundle_is_deployed_asked_and_taken_away_as_a_whole(deploy: Deploy, api: Api, ollama: State) -> None:
+    settings = {"context": "2048", "auth": "false"}
+    done = deploy(workload_name="chat", workload_parameters=settings)
+    assert done.returncode == 0, done.stdout
+    assert names(api.objects("Deployment")) == names(api.objects("Service")) == ["ollama", "open-webui"]
+    server, page = (one["spec"]["template"]["spec"]["containers"][0]["env"] for one in api.objects("Deployment"))
+    assert {"name": "OLLAMA_CONTEXT_LENGTH", "value": "2048"} in server
+    assert {"name": "WEBUI_AUTH", "value": "false"} in page
+    assert [path for path, _ in ollama.asked][:2] == ["/api/pull", "/api/generate"]
+    again = deploy(workload_name="chat", workload_parameters=settings)
+    assert (again.returncode, changed(again)) == (0, 0), again.stdout
+    gone = deploy(workload_name="chat", workload_state="absent", workload_purge=True)
+    assert gone.returncode == 0, gone.stdout
+    assert api.objects("Deployment") == api.objects("Service") == api.objects("Namespace") == []
+
+
+def test_of_a_bundle_nothing_is_made_where_its_last_part_does_not_fit(deploy: Deploy, api: Api) -> None:
+    nodes = {f"Node//{one['metadata']['name']}": one for one in api.objects("Node")}
+    for one in nodes.values():
+        one["status"]["allocatable"]["memory"] = "2400Mi"
+    api.put(objects=nodes)
+    done = deploy(workload_name="chat", workload_node="nuc1")
+    assert done.returncode != 0
+    assert "open-webui fits no node:" in done.stdout
+    assert "for workloads/ollama-0" in done.stdout
+    assert api.objects("Deployment") == []
+    assert deploy("--check", workload_name="chat").returncode == 0  # on two nodes they fit
+
+
+def test_it_is_exposed_and_the_next_deploy_takes_that_back(deploy: Deploy, api: Api) -> None:
+    api.put(objects={**{f"Node//{one['metadata']['name']}": one for one in api.objects("Node")},
+                     "IngressClass//nginx": {"kind": "IngressClass", "metadata": {"name": "nginx"}}})  # fmt: skip
+    done = deploy(workload_expose="ingress=chat.example.org")
+    assert done.returncode == 0, done.stdout
+    (ingress,) = api.objects("Ingress")
+    assert ingress["spec"]["rules"][0]["host"] == "chat.example.org"
+    assert deploy(workload_expose="nodeport").returncode == 0
+    assert api.objects("Ingress") == []
+    assert [one["spec"]["type"] for one in api.objects("Service")] == ["NodePort"]
+    assert deploy().returncode == 0
+    assert [one["spec"]["type"] for one in api.objects("Service")] == ["ClusterIP"]
 
 
 def test_a_file_becomes_the_model_and_is_not_left_on_the_node(deploy: Deploy, ollama: State, tmp_path: Path) -> None:

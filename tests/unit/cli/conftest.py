@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from edgectl import cli, content
+from edgectl.cluster import kubectl
+
+from .api import Api
 
 _HOSTS = """
 all:
@@ -98,3 +102,16 @@ def edgectl(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
         return Answer(int(end.value.code or 0), captured.out, captured.err)
 
     return run
+
+
+@pytest.fixture
+def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Api:
+    """A cluster in a file, which `edgectl` asks through a kubectl of the tests' own."""
+    program = tmp_path / "kubectl.py"
+    program.write_text(Path(__file__).with_name("kubectl.py").read_text())
+
+    def line(_inventory: object, arguments: Sequence[str]) -> str:
+        return shlex.join([sys.executable, str(program), *arguments])
+
+    monkeypatch.setattr(kubectl, "command_line", line)
+    return Api(tmp_path / "api.json")

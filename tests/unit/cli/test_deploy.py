@@ -58,6 +58,40 @@ def test_what_runs_is_told_with_how_to_use_and_remove_it(edgectl: Edgectl, inven
     assert f"edgectl undeploy ollama {inventory}" in answer.out
 
 
+def test_a_bundle_is_told_part_by_part(edgectl: Edgectl, inventory: Path, playbook: Write) -> None:
+    page = {**PLAN, "name": "open-webui", "title": "Open WebUI", "gpu": False, "node": "nuc1", "platform": "cpu"}
+    said = {"kind": "http", "answer": "/health answers with HTTP 200", "seconds": 0.1}
+    second = {"plan": page, "ready": {**READY, "port": 8080}, "answer": said}
+    first = {"plan": PLAN, "ready": READY, "answer": ANSWER}
+    playbook(play({"workloads": [first, second], "workload": second}))
+    answer = edgectl("deploy", "chat", inventory, "--set", "model=lab-tiny", "--plain")
+    assert answer.code == 0, answer.err
+    assert answer.out.index("Ollama runs on orin1") < answer.out.index("Open WebUI runs on nuc1")
+    assert f"edgectl open open-webui {inventory}" in answer.out
+    assert f"edgectl undeploy chat {inventory}" in answer.out
+    assert edgectl("catalog", "chat").out.count("  ollama ") == 1
+    assert "chat  ollama, open-webui  a language model" in edgectl("catalog").out
+    assert json.loads(edgectl("catalog", "--json").out)["bundles"][0]["bundle"] == ["ollama", "open-webui"]
+
+
+@pytest.mark.parametrize(
+    ("expose", "ready", "url"),
+    [
+        ("nodeport", {**READY, "node_port": 30123}, "http://10.0.0.3:30123"),
+        ("ingress=ai.example.org", READY, "http://ai.example.org"),
+    ],
+)
+def test_what_is_exposed_without_a_login_is_told_with_a_warning(
+    edgectl: Edgectl, inventory: Path, playbook: Write, expose: str, ready: dict[str, Any], url: str
+) -> None:
+    playbook(play(deployed(plan={**PLAN, "expose": expose, "replicas": 2}, ready=ready)))
+    answer = edgectl("deploy", "ollama", inventory, "--expose", expose, "--replicas", "2", "--plain")
+    assert answer.code == 0, answer.err
+    assert f"From outside    {url}\n" in answer.out
+    assert f"warning: Ollama has no login: anybody who reaches {url} can use it" in answer.out
+    assert "  pods    2\n" in answer.out
+
+
 def test_the_document_holds_all_of_it(edgectl: Edgectl, inventory: Path, playbook: Write) -> None:
     playbook(play(deployed()))
     answer = edgectl("deploy", "ollama", inventory, "--json")
@@ -93,6 +127,12 @@ def test_a_failure_is_told_with_the_command_that_repeats_it(edgectl: Edgectl, in
         (("ollama", "--set", "context"), "--set context: it has no value", "KEY=VALUE"),
         (("ollama", "--platform", "jetsn"), "--platform jetsn", "did you mean jetson?"),
         (("ollama", "--node", "orin2"), "has no such host", "did you mean orin1?"),
+        (("chat", "--set", "contxt=1"), "chat: --set contxt: it is no parameter of its parts", "known: auth, context"),
+        (("chat", "--replicas", "2"), "--replicas 2: chat is several workloads", "one by one"),
+        (("llama-cpp", "--replicas", "2"), "there can be only one llama-cpp", "leave out --replicas"),
+        (("ollama", "--replicas", "2", "--storage-class", "x"), "there can be only one ollama", "leave out"),
+        (("ollama", "--expose", "loadbalancer"), "--expose loadbalancer is neither", "--expose nodeport"),
+        (("wyoming-whisper", "--expose", "ingress=x.org"), "speaks no HTTP", "--expose nodeport"),
         (("ollama", "--set", "model_file=/nowhere.gguf"), "there is no such file", "a file on this machine"),
     ],
 )

@@ -118,3 +118,30 @@ def test_a_setting_without_a_value_is_refused() -> None:
     assert catalogue.settings(["a=b=c", "d="]) == {"a": "b=c", "d": ""}
     with pytest.raises(UsageError):
         catalogue.settings(["model"])
+
+
+def test_a_bundle_has_parts_that_are_entries_and_gives_each_parameter_to_those_that_have_it() -> None:
+    chat = catalogue.bundles()["chat"]
+    assert [part.name for part in chat.parts] == ["ollama", "open-webui"]
+    chosen = chat.values({"model": "lab-tiny", "auth": "no"})
+    assert chosen["ollama"]["model"] == "lab-tiny"
+    assert chosen["open-webui"] == {"auth": False}
+    with pytest.raises(Problems) as caught:
+        chat.values({"modle": "x"})
+    (problem,) = caught.value.problems
+    assert problem.what == "chat: --set modle: it is no parameter of its parts"
+    assert "context" in problem.fix
+    with pytest.raises(UsageError, match="chat is ollama and open-webui"):
+        catalogue.find("chat")
+
+
+def test_the_form_of_a_bundle_is_checked_too(tmp_path: Path) -> None:
+    chat = yaml.safe_load((catalogue.directory() / "chat" / "workload.yml").read_text())
+    assert form.problems(chat) == []
+    assert [key for key, _, _ in form.problems({**chat, "bundle": ["ollama"], "port": 1})] == ["bundle", "port"]
+    for name, data in {"chat": {**chat, "bundle": ["ollama", "nobody"]}, "ollama": OLLAMA}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "workload.yml").write_text(yaml.safe_dump(data))
+    with pytest.raises(Problems) as caught:
+        catalogue.bundles(tmp_path)
+    assert caught.value.problems[0].what == "workloads/chat/workload.yml: bundle names nobody, which is no entry"

@@ -18,6 +18,7 @@ class Kubectl:
 
     def __init__(self, *pods: dict[str, Any], **objects: dict[str, Any]) -> None:
         self.objects, self.pods = {name.replace("__", "/"): one for name, one in objects.items()}, list(pods)
+        self.classes: list[dict[str, Any]] = []
         self.nodes = [
             node("nuc1", 15, arch="amd64"),
             node("orin1", 7.4, gpus=4),
@@ -30,7 +31,7 @@ class Kubectl:
         return self.objects.get(f"{kind}/{name}", {})
 
     def items(self, kind: str, *_: str) -> list[dict[str, Any]]:
-        return self.nodes if kind == "nodes" else self.pods
+        return {"nodes": self.nodes, "pods": self.pods, "ingressclasses": self.classes}[kind]
 
 
 def options(name: str = "ollama", **of: Any) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def options(name: str = "ollama", **of: Any) -> dict[str, Any]:
         "name": name, "entry": catalogue.find(name).data, "parameters": {}, "namespace": "workloads", "node": "",
         "hosts": {"nuc1": HOSTS["cpu"], "orin1": HOSTS["jetson"], "orin2": HOSTS["jetson"]}, "platform": "",
         "cpu": False, "file_bytes": 0, "runtime_class": "nvidia", "data_directory": "/data/", "storage_class": "",
-        "storage_gib": 50,
+        "storage_gib": 50, "replicas": 1, "expose": "", "beside": [],
     }  # fmt: skip
     return {**usual, **of}
 
@@ -98,6 +99,76 @@ def test_one_that_has_no_room_where_its_data_is_is_not_moved() -> None:
 )
 def test_what_cannot_be_is_refused(of: dict[str, Any], words: str) -> None:
     assert words in refused(Kubectl(), **of)
+
+
+def test_several_replicas_need_room_and_slots_for_all_of_them_on_one_node() -> None:
+    plan = module.planned(options(replicas=2), Kubectl())
+    assert (plan["node"], plan["replicas"]) == ("orin1", 2)  # orin2 has more memory, and one slot
+    deployment = next(one for one in plan["objects"] if one["kind"] == "Deployment")
+    assert deployment["spec"]["replicas"] == 2
+    assert "orin2: 1 of its 1 nvidia.com/gpu are free, and 2 are wanted" in refused(Kubectl(), replicas=2, node="orin2")
+    most = refused(Kubectl(), replicas=4, node="orin1", parameters={"model": "deepseek-r1:7b"})
+    assert "orin1: it needs 20.4 GiB of memory" in most
+
+
+@pytest.mark.parametrize(
+    ("of", "words"),
+    [
+        (
+            {"replicas": 2, "name": "llama-cpp"},
+            "llama-cpp: 2 replicas: two of them would write into the same data (models",
+        ),
+        ({"replicas": 2, "storage_class": "fast"}, "in a volume of fast, which one pod may use at a time"),
+        ({"replicas": 0}, "ollama: 0 replicas: there must be one"),
+        ({"expose": "ingress"}, "ollama: --expose ingress is neither nodeport nor ingress=HOST"),
+        ({"expose": "ingress=Chat_1"}, "is neither nodeport nor"),
+        (
+            {"expose": "ingress=x.org", "name": "wyoming-whisper"},
+            "wyoming-whisper: --expose ingress: it speaks no HTTP",
+        ),
+        ({"expose": "ingress=x.org"}, "the cluster has no IngressClass; install an ingress controller"),
+    ],
+)
+def test_what_cannot_be_shared_or_exposed_is_refused(of: dict[str, Any], words: str) -> None:
+    assert words in refused(Kubectl(), **of)
+
+
+def test_an_ingress_has_the_clusters_class_its_default_where_there_are_several() -> None:
+    there = Kubectl()
+    there.classes = [{"metadata": {"name": "nginx"}}]
+    *_, service, ingress = module.planned(options(expose="ingress=x.example.org"), there)["objects"]
+    assert service["spec"]["type"] == "ClusterIP"
+    assert ingress["spec"]["ingressClassName"] == "nginx"
+    (rule,) = ingress["spec"]["rules"]
+    assert rule["host"] == "x.example.org"
+    assert rule["http"]["paths"][0]["backend"] == {"service": {"name": "ollama", "port": {"name": "main"}}}
+    there.classes.append({"metadata": {"name": "traefik"}})
+    assert "the cluster has nginx, traefik, and none is its default" in refused(there, expose="ingress=x.example.org")
+    there.classes[1]["metadata"]["annotations"] = {module.DEFAULT_CLASS: "true"}
+    assert (
+        module.planned(options(expose="ingress=x.org"), there)["objects"][-1]["spec"]["ingressClassName"] == "traefik"
+    )
+
+
+def test_a_node_port_is_asked_for_and_taken_back() -> None:
+    def kind(**of: Any) -> str:
+        return str(module.planned(options(**of), Kubectl())["objects"][-1]["spec"]["type"])
+
+    assert (kind(expose="nodeport"), kind()) == ("NodePort", "ClusterIP")
+
+
+def test_what_is_deployed_before_it_counts_as_if_it_was_there() -> None:
+    first = module.planned(options(), Kubectl())
+    second = module.planned(options("open-webui", beside=[first]), Kubectl())
+    assert second["node"] == "nuc1"
+    there = Kubectl()
+    there.nodes = [node("orin1", 5.4, gpus=1)]
+    first = module.planned(options(), there)
+    alone = module.planned(options("open-webui", beside=[{**first, "node": "other"}]), there)
+    beside = module.planned(options("open-webui", beside=[first]), there)
+    assert alone["free_mib"] - beside["free_mib"] == first["request_mib"]
+    said = refused(there, beside=[{**first, "name": "other"}])
+    assert "all 1 of its nvidia.com/gpu are in use, by workloads/other-0" in said
 
 
 def test_a_namespace_of_somebody_else_is_left_as_it_is() -> None:

@@ -39,6 +39,17 @@ def test_it_is_ready_when_its_only_pod_is_that_of_the_last_change() -> None:
     assert state.judge(deployment(1), [pod(phase="Running"), pod()], [])[0] == "waiting"
 
 
+def test_several_are_ready_together_and_the_one_that_is_not_is_told() -> None:
+    two = {**deployment(2, replicas=2, updatedReplicas=2), "spec": {"replicas": 2}}
+    ready = {"conditions": [{"type": "Ready", "status": "True"}], "phase": "Running"}
+    first, second = pod(**ready), {**pod(**ready), "metadata": {"name": "ollama-2"}}
+    assert state.judge(two, [first, second], []) == ("ready", "ollama-1, ollama-2 are Ready")
+    assert state.judge(two, [first], [])[0] == "waiting"
+    two["status"]["availableReplicas"] = 1
+    second = {"metadata": {"name": "ollama-2"}, "spec": {}, "status": {"phase": "Pending", "conditions": [SCHEDULED]}}
+    assert state.judge(two, [second, first], []) == ("waiting", f"ollama-2 is Pending: {SCHEDULED['message']}")
+
+
 @pytest.mark.parametrize(
     ("seen", "events", "verdict", "words"),
     [
