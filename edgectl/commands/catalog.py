@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_library
 import shlex
+import shutil
 from typing import Annotated
 
 import typer
@@ -52,7 +53,9 @@ def catalog(
     if json:
         typer.echo(json_library.dumps(output.document(wanted, found), indent=2))
         return
-    for line in output.entry_lines(wanted[0]) if name else output.lines(wanted):
+    # What is piped has no width, and is searched rather than looked at.
+    width = shutil.get_terminal_size((140, 24)).columns
+    for line in output.entry_lines(wanted[0]) if name else output.lines(wanted, width=width):
         typer.echo(line)
     if found is not None:
         typer.echo()

@@ -18,29 +18,52 @@ Fits = Mapping[str, Sequence[Mapping[str, Any]]]
 
 _WIDTH = 100
 _INDENT = "  "
+# Below this many columns there is no room for all of a table.
+_WIDE = 110
+_KINDS = {
+    "pod": "a pod that nobody calls",
+    "job": "a job: it runs to its end, and its exit code tells",
+    "cronjob": "a job by a schedule",
+    "shell": "a pod with a terminal",
+}
+_DOES = {"cronjob": "waits for its time", "job": "runs"}
+_WOULD = {"cronjob": "would wait for its time"}
+_LOGS = {"pod": "deployment/{name}", "job": "job/{name}", "shell": "{name}"}
 _GPU = {"required": "yes", "optional": "if there is one", "none": "no"}
 
 
-def lines(workloads: Sequence[Workload]) -> Iterator[str]:
-    """All of them by category."""
+def lines(workloads: Sequence[Workload], *, width: int) -> Iterator[str]:
+    """All of them by category, in one table of as many columns as the terminal has room for. width: in characters."""
+    wide = width >= _WIDE
+    header = ("NAME", "GPU", "IMAGES FOR", "PROVED", "WHAT IT IS") if wide else ("NAME", "IMAGES FOR", "WHAT IT IS")
+    rows = {workload.name: _row(workload, wide=wide) for workload in workloads}
+    # The same columns in all categories, or the eye has to begin anew with each.
+    sizes = [max(len(row[at]) for row in (header, *rows.values())) for at in range(len(header) - 1)]
     for category, title in CATEGORIES.items():
-        some = [workload for workload in workloads if workload.category == category]
+        some = [workload.name for workload in workloads if workload.category == category]
         if some:
             yield title
-            yield from summary.table(("NAME", "GPU", "IMAGES FOR", "PROVED", "WHAT IT IS"), [_row(one) for one in some])
+            for row in (header, *(rows[name] for name in some)):
+                yield from _cells(row, sizes, width)
             yield ""
+    if not wide:
+        yield "A wider terminal shows GPU and proof too."
     yield "edgectl catalog NAME: its parameters and images. edgectl deploy NAME: run it."
 
 
-def _row(workload: Workload) -> tuple[str, ...]:
+def _cells(row: Sequence[str], sizes: Sequence[int], width: int) -> Iterator[str]:
+    """A line of the table; its last column goes on below itself."""
+    before = _INDENT + "".join(cell.ljust(size + 2) for cell, size in zip(row, sizes, strict=False))
+    for number, part in enumerate(textwrap.wrap(row[-1], max(20, width - len(before)))):
+        yield (before if number == 0 else " " * len(before)) + part
+
+
+def _row(workload: Workload, *, wide: bool) -> tuple[str, ...]:
     data = workload.data
-    return (
-        workload.name,
-        _GPU[data["needs"]["gpu"]],
-        ", ".join(workload.platforms),
-        data["proof"]["level"],
-        data["summary"],
-    )
+    name, platforms = workload.name, ", ".join(workload.platforms)
+    if not wide:
+        return name, platforms, data["summary"]
+    return name, _GPU[data["needs"]["gpu"]], platforms, data["proof"]["level"], data["summary"]
 
 
 def entry_lines(workload: Workload) -> Iterator[str]:
@@ -50,12 +73,15 @@ def entry_lines(workload: Workload) -> Iterator[str]:
     proof = data["proof"]
     yield f"{_INDENT}proved    {proof['level']}{': ' + proof['where'] if proof.get('where') else ''}"
     yield f"{_INDENT}GPU       {_GPU[data['needs']['gpu']]}"
-    yield f"{_INDENT}port      {data['port']}, {'with a login of its own' if data['login'] else 'without a login'}"
+    if data.get("kind") in _KINDS:
+        yield f"{_INDENT}kind      {_KINDS[data['kind']]}"
+    if "port" in data:
+        yield f"{_INDENT}port      {data['port']}, {'with a login of its own' if data['login'] else 'without a login'}"
     if data.get("requires"):
         yield f"{_INDENT}needs     {', '.join(data['requires'])} in the same namespace"
     yield ""
     yield "Images"
-    rows = [(_where(image), ", ".join(image["arch"]), image["image"]) for image in data["images"]]
+    rows = [(_where(image), ", ".join(image["arch"]), _image(image)) for image in data["images"]]
     yield from summary.table(("PLATFORM", "ARCH", "IMAGE"), rows)
     if data.get("parameters"):
         yield ""
@@ -76,6 +102,12 @@ def entry_lines(workload: Workload) -> Iterator[str]:
             yield title
             for text in texts:
                 yield from textwrap.wrap(text, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT * 2)
+
+
+def _image(image: Mapping[str, Any]) -> str:
+    if "tags" in image:
+        return f"{image['repository']}, one of {len(image['tags'])} tags by the board's release"
+    return f"{image['image']}@{image['digest']}" if "digest" in image else str(image["image"])
 
 
 def _where(image: Mapping[str, Any]) -> str:
@@ -124,15 +156,22 @@ def deployed_lines(outcome: Outcome, workload: Workload, *, plan: bool) -> Itera
         return
     made, ready, answer = told["plan"], told["ready"], told["answer"]
     simulated = " (simulated)" if made["simulated"] else ""
-    yield f"{made['title']} {'would run' if plan else 'runs'} on {made['node']}, {made['platform']}{simulated}"
+    kind = made.get("kind", "service")
+    does = _WOULD.get(kind, "would run") if plan else _DOES.get(kind, "runs")
+    ended = ready.get("exit_code") is not None if ready else False
+    yield f"{made['title']} {'ran' if ended else does} on {made['node']}, {made['platform']}{simulated}"
     rows = [
         ("image", made["image"]),
-        ("GPU", f"1 {made['resource']}" if made["gpu"] else "none"),
+        ("GPU", f"{made.get('gpus', 1)} {made['resource']}" if made["gpu"] else "none"),
         ("memory", _memory(made)),
-        ("data", made["data"] if made["data"].startswith("StorageClass") else f"{made['data']} on {made['node']}"),
+        *([("data", _data(made))] if made.get("volumes", True) else []),
+        *([("ended", f"with exit code {ready['exit_code']}")] if ended else []),
         *([("answer", _printable(answer["answer"])), ("proof", _proof(answer))] if answer else []),
     ]
     yield from (f"{_INDENT}{key:8}{text}" for key, text in rows)
+    if ready and ready.get("log"):
+        yield f"{_INDENT}log"
+        yield from (_INDENT * 2 + "".join(s if s.isprintable() else " " for s in line) for line in _log(ready))
     yield ""
     if plan:
         yield from summary.plan_lines(outcome)
@@ -141,7 +180,7 @@ def deployed_lines(outcome: Outcome, workload: Workload, *, plan: bool) -> Itera
     yield f"Changed: {', '.join(changed)}" if changed else "Nothing was changed."
     yield ""
     if ready:
-        yield from _usage(workload, made, ready, outcome)
+        yield from _usage(workload, made, ready, outcome) if kind == "service" else _commands(made, outcome)
     else:
         path = shlex.quote(str(outcome.session.inventory.path))
         yield f"Not waited for. How far it is: edgectl kubectl -i {path} -- -n {made['namespace']} get pods"
@@ -150,13 +189,33 @@ def deployed_lines(outcome: Outcome, workload: Workload, *, plan: bool) -> Itera
     yield f"Log: {outcome.result.log_path}"
 
 
+def _log(ready: Mapping[str, Any]) -> list[str]:
+    return str(ready["log"]).splitlines()
+
+
+def _data(made: Mapping[str, Any]) -> str:
+    return str(made["data"]) if made["data"].startswith("StorageClass") else f"{made['data']} on {made['node']}"
+
+
+def _commands(made: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
+    """How one without a Service is looked at and removed."""
+    path = shlex.quote(str(outcome.session.inventory.path))
+    name, namespace = made["name"], made["namespace"]
+    look = f"get jobs -l app.kubernetes.io/name={name}" if made["kind"] == "cronjob" else f"logs {_LOGS[made['kind']]}"
+    yield f"Look at it      edgectl kubectl -i {path} -- -n {namespace} {look.format(name=name)}"
+    yield f"Remove it       {_undeploy(name, namespace, path)}"
+
+
+def _undeploy(name: str, namespace: str, path: str) -> str:
+    return f"edgectl undeploy {name} {path}" + (f" --namespace {namespace}" if namespace != "workloads" else "")
+
+
 def _usage(workload: Workload, made: Mapping[str, Any], ready: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
     domain = outcome.session.inventory.option("cluster_domain", "cluster.local")
     path = shlex.quote(str(outcome.session.inventory.path))
     yield f"In the cluster  http://{workload.name}.{made['namespace']}.svc.{domain}:{ready['port']}"
     yield f"On any node     {curl(workload, made['parameters'], ready)}"
-    namespace = f" --namespace {made['namespace']}" if made["namespace"] != "workloads" else ""
-    yield f"Remove it       edgectl undeploy {workload.name} {path}{namespace}  (--purge: with its data)"
+    yield f"Remove it       {_undeploy(workload.name, made['namespace'], path)}  (--purge: with its data)"
 
 
 def curl(workload: Workload, parameters: Mapping[str, Any], ready: Mapping[str, Any]) -> str:

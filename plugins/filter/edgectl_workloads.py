@@ -36,6 +36,11 @@ def archive(manifest: Mapping[str, Any], image: str, arch: str) -> dict[str, Any
     return next((file for file in files if image in file["images"]), {})
 
 
+def images(manifest: Mapping[str, Any]) -> list[str]:
+    """The images that an artifacts directory has."""
+    return sorted({image for file in manifest.get("files", []) if file["kind"] == "images" for image in file["images"]})
+
+
 def model(manifest: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The file of an artifacts directory that is this model; empty where there is none."""
     files = (dict(file) for file in manifest.get("files", []) if file["kind"] == "model")
@@ -52,6 +57,17 @@ def file_size(path: str) -> int:
     return Path(path).expanduser().stat().st_size
 
 
+def filled(value: Any, chosen: Mapping[str, Any]) -> Any:
+    """Data with each text that is a `{parameter}` replaced by its value."""
+    if isinstance(value, dict):
+        return {key: filled(item, chosen) for key, item in value.items()}
+    if isinstance(value, list):
+        return [filled(item, chosen) for item in value]
+    if isinstance(value, str) and value.startswith("{") and value.endswith("}"):
+        return chosen.get(value[1:-1], value)
+    return value
+
+
 def told(answer: Mapping[str, Any]) -> dict[str, Any]:
     """A module's answer for a reader: without what Ansible adds to it, and without whole objects."""
     return {key: value for key, value in answer.items() if key not in _FOREIGN and not key.startswith("_")}
@@ -64,8 +80,10 @@ class FilterModule:
         return {
             "edgectl_workload_hosts": hosts,
             "edgectl_archive_of": archive,
+            "edgectl_images_of": images,
             "edgectl_model_of": model,
             "edgectl_workload_names": names,
             "edgectl_file_size": file_size,
+            "edgectl_filled": filled,
             "edgectl_told": told,
         }

@@ -8,6 +8,7 @@ from ansible.module_utils import edgectl_workload_fit as fitting
 from ansible.module_utils import edgectl_workload_objects as made
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.edgectl_kubectl import Kubectl, KubectlError
+from ansible.module_utils.edgectl_workload_kinds import OBJECTS
 
 DOCUMENTATION = r"""
 module: edgectl_workload_plan
@@ -31,6 +32,11 @@ options:
   data_directory: {type: str, required: true, description: Directory of the nodes below which data is kept.}
   storage_class: {type: str, default: "", description: "StorageClass for its data, instead of the node's directory."}
   storage_gib: {type: int, default: 50, description: Size of a volume of that class.}
+  brought:
+    description: Images that an artifacts directory has; these are named by their tag even where a digest is known.
+    type: list
+    elements: str
+    default: []
 attributes:
   check_mode: {support: full}
 author: edgectl
@@ -76,6 +82,7 @@ def planned(options, kubectl):
         if not kubectl.get("deployment", other, "--namespace", namespace):
             raise Refusal("{0} needs {1}, which is not in namespace {2}: edgectl deploy {1} first".format(
                 name, other, namespace))  # fmt: skip
+    refuse_another_kind(kubectl, entry, name, namespace)
     nodes = kubectl.items("nodes")
     fit = fitted(options, kubectl, nodes, chosen, need)
     node = next(node for node in nodes if node["metadata"]["name"] == fit["node"])
@@ -87,16 +94,19 @@ def planned(options, kubectl):
         "data_directory": "{}/{}/{}".format(options["data_directory"].rstrip("/"), namespace, name),
         "storage_class": options["storage_class"],
         "storage_gib": options["storage_gib"],
+        "brought": options["brought"],
     }
     objects = made.objects(name, entry, chosen, plan)
     there = kubectl.get("namespace", namespace)
     if not there or there["metadata"].get("labels", {}).get("app.kubernetes.io/managed-by") == "edgectl":
         objects.insert(0, made.namespace(namespace))
-    keys = ("node", "platform", "gpu", "resource", "request_mib", "free_mib", "simulated", "namespace")
+    keys = ("node", "platform", "gpu", "gpus", "resource", "request_mib", "free_mib", "simulated", "namespace")
     return {
         **{key: plan[key] for key in keys},
         "name": name,
         "title": entry["title"],
+        "kind": form.kind_of(entry),
+        "volumes": bool(entry.get("volumes")),
         "image": fit["image"]["image"],
         "arch": node["status"]["nodeInfo"]["architecture"],
         "memory_mib": need,
@@ -121,7 +131,7 @@ def fitted(options, kubectl, nodes, chosen, need):
         fitting.assess(entry, need, node, pods, options["hosts"].get(node["metadata"]["name"]), options["cpu"])
         for node in nodes
     ]
-    stays = stays_on(kubectl, name, options["namespace"], nodes)
+    stays = stays_on(kubectl, entry, name, options["namespace"], nodes)
     wish = {"node": options["node"], "platform": options["platform"]}
     fit = fitting.choose(fits, wish, stays)
     if fit is not None:
@@ -142,12 +152,27 @@ def fitted(options, kubectl, nodes, chosen, need):
     raise Refusal("\n".join(lines))
 
 
-def stays_on(kubectl, name, namespace, nodes):
-    """The node that it runs on already; empty where it is not there, or its node is gone."""
-    there = kubectl.get("deployment", name, "--namespace", namespace)
+def refuse_another_kind(kubectl, entry, name, namespace):
+    """One name is one workload: a Service would lead to the pods of a job of the same name."""
+    own = OBJECTS[form.kind_of(entry)]
+    selector = "app.kubernetes.io/name={},app.kubernetes.io/part-of=edgectl-workloads".format(name)
+    found = kubectl.items("deployments,jobs,cronjobs,pods", "--namespace", namespace, "--selector", selector)
+    for one in found:
+        if not one["metadata"].get("ownerReferences") and one.get("kind", own).lower() != own:
+            raise Refusal("{0} is there already, as a {1}: edgectl undeploy {0} first, or another name".format(
+                name, one["kind"]))  # fmt: skip
+
+
+def stays_on(kubectl, entry, name, namespace, nodes):
+    """The node that it runs on already; empty where it is not there, has no data there, or its node is gone."""
+    kind = form.kind_of(entry)
+    if kind not in ("service", "pod") and not entry.get("volumes"):
+        return ""
+    there = kubectl.get(OBJECTS[kind], name, "--namespace", namespace)
     if not there:
         return ""
-    hostname = there["spec"]["template"]["spec"].get("nodeSelector", {}).get(fitting.HOSTNAME)
+    spec = there["spec"].get("jobTemplate", there)["spec"] if kind == "cronjob" else there["spec"]
+    hostname = spec.get("template", there)["spec"].get("nodeSelector", {}).get(fitting.HOSTNAME)
     named = (n["metadata"]["name"] for n in nodes if n["metadata"]["labels"].get(fitting.HOSTNAME) == hostname)
     return next(named, "")
 
@@ -185,6 +210,7 @@ def main():
             "data_directory": {"type": "str", "required": True},
             "storage_class": {"type": "str", "default": ""},
             "storage_gib": {"type": "int", "default": 50},
+            "brought": {"type": "list", "elements": "str", "default": []},
         },
         supports_check_mode=True,
     )

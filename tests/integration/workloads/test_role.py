@@ -33,6 +33,7 @@ class Api:
         nodes[1]["status"]["allocatable"]["memory"] = "7000Mi"
         objects = {f"Node//{one['metadata']['name']}": one for one in nodes}
         document = {"objects": objects, "said": [], "logs": {}, "address": "127.0.0.1", "pod": {"phase": "Running"}}
+        document |= {"uid": "u1", "job": [], "namespace": "workloads"}
         self.file.write_text(json.dumps(document))
         self.port = port
 

@@ -38,7 +38,7 @@ def options(name: str = "ollama", **of: Any) -> dict[str, Any]:
         "name": name, "entry": catalogue.find(name).data, "parameters": {}, "namespace": "workloads", "node": "",
         "hosts": {"nuc1": HOSTS["cpu"], "orin1": HOSTS["jetson"], "orin2": HOSTS["jetson"]}, "platform": "",
         "cpu": False, "file_bytes": 0, "runtime_class": "nvidia", "data_directory": "/data/", "storage_class": "",
-        "storage_gib": 50,
+        "storage_gib": 50, "brought": [],
     }  # fmt: skip
     return {**usual, **of}
 
