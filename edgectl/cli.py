@@ -25,6 +25,7 @@ from edgectl.commands import (
     plan,
     probe,
     reset,
+    run,
     schema,
     undeploy,
     validate,
@@ -77,6 +78,7 @@ app.command(name="plan")(plan.plan)
 app.add_typer(verify.app, name="verify")
 app.command(name="catalog")(catalog.catalog)
 app.command(name="deploy")(deploy.deploy)
+app.command(name="run")(run.run)
 app.command(name="undeploy")(undeploy.undeploy)
 app.command(name="probe")(probe.probe)
 app.command(name="compat")(compat.compat)

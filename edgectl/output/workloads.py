@@ -167,6 +167,7 @@ def deployed_lines(outcome: Outcome, workload: Workload, *, plan: bool) -> Itera
         *([("data", _data(made))] if made.get("volumes", True) else []),
         *([("ended", f"with exit code {ready['exit_code']}")] if ended else []),
         *([("answer", _printable(answer["answer"])), ("proof", _proof(answer))] if answer else []),
+        *([("usual", _usual(made["expected"]))] if made.get("expected") else []),
     ]
     yield from (f"{_INDENT}{key:8}{text}" for key, text in rows)
     if ready and ready.get("log"):
@@ -247,6 +248,10 @@ def _proof(answer: Mapping[str, Any]) -> str:
     return f"{answer['where']}: {rate}, in {answer['seconds']} s; {answer['model']}, Ollama {answer['version']}"
 
 
+def _usual(expected: Mapping[str, Any]) -> str:
+    return f"about {expected['tokens_per_s']} tokens/s on an {expected['board']} ({expected['source']})"
+
+
 def _printable(text: str) -> str:
     """The beginning of an answer: a model may say anything, control characters too."""
     plain = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
@@ -271,7 +276,8 @@ def removed_lines(outcome: Outcome, workload: Workload, *, purge: bool) -> Itera
     if removed is None or not outcome.result.ok:
         yield from summary.lines(outcome)
         return
-    yield f"{workload.title}: removed {', '.join(removed)}" if removed else f"{workload.title} was not there."
+    near = f" Did you mean {workload.data['near']}?" if workload.data.get("near") and not removed else ""
+    yield f"{workload.title}: removed {', '.join(removed)}" if removed else f"{workload.title} was not there.{near}"
     if purge:
         yield "Its data is deleted on every host that answered."
     else:

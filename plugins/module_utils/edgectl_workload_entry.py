@@ -25,7 +25,8 @@ TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 _L4T = r"\d+(\.\d+){0,2}"
 # A registry's host, a path, and a tag that is none of the moving ones.
 _REPOSITORY = r"[a-z0-9.-]+(\.[a-z]+|:[0-9]+)/[a-z0-9._/-]+"
-_TAG = r"(?!latest|main$|master$|stable$)[A-Za-z0-9_][A-Za-z0-9_.-]*"
+_MOVES = r"(latest.*|main|master|stable)"
+_TAG = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
 _IMAGE = _REPOSITORY + ":" + _TAG
 _SECRET = r"[A-Z][A-Z0-9_]*"
 
@@ -135,11 +136,13 @@ _IMAGES = Record(
         "source": Text(),
     },
     {
-        "image": Text(_IMAGE, "an image with its registry and a tag that does not move"),
+        "image": Text(_IMAGE, "an image with its registry and a tag"),
+        # Its tag may be one that moves: whoever named it wanted that one.
+        "moving": Truth(),
         "digest": Text(r"sha256:[0-9a-f]{64}", "a digest such as sha256:..."),
         # Instead of `image`: its tags, of which each Jetson gets the one for its release.
         "repository": Text(_REPOSITORY, "an image with its registry and without a tag"),
-        "tags": Many(Text(_TAG, "a tag that does not move")),
+        "tags": Many(Text(_TAG, "a tag")),
         "tag_prefix": Text(),
         "l4t_from": Text(_L4T, 'a release of Jetson Linux, such as "36.4"'),
         "l4t_before": Text(_L4T, 'a release of Jetson Linux, such as "37"'),
@@ -155,7 +158,13 @@ _MODEL = Record(
         "name": Text(),
         "gb": Text(),
         "tokens": Text(),
-        "known": Named(Record({"gb": Number(whole=False), "kv_bytes_per_token": Number(1)})),
+        "known": Named(
+            Record(
+                {"gb": Number(whole=False), "kv_bytes_per_token": Number(1)},
+                # What others measured with this program: where, how fast, and who says so.
+                {"expected": Many(Record({"board": Text(), "tokens_per_s": Number(1, whole=False), "source": Text()}))},
+            )
+        ),
     },
     {"file": Text()},
 )
@@ -240,6 +249,9 @@ def _of_images(entry: dict[str, Any]) -> Iterator[Problem]:
         key = "images[{}]".format(number)
         if ("image" in image) == ("repository" in image):
             yield key, "has to name either an image or a repository", "write image: REGISTRY/NAME:TAG"
+        tag = image.get("image", "").rpartition(":")[2]
+        if re.fullmatch(_MOVES, tag) and not image.get("moving"):
+            yield key + ".image", "is {}, and must have a tag that does not move".format(_shown(tag)), "write a version"
         if ("repository" in image) != ("tags" in image):
             yield key, "has only one of repository and tags", "write both"
 

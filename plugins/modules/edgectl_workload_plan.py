@@ -107,6 +107,7 @@ def planned(options, kubectl):
         "title": entry["title"],
         "kind": form.kind_of(entry),
         "volumes": bool(entry.get("volumes")),
+        "expected": expected(entry, chosen, options["hosts"].get(fit["node"])) if fit["gpu"] else {},
         "image": fit["image"]["image"],
         "arch": node["status"]["nodeInfo"]["architecture"],
         "memory_mib": need,
@@ -187,6 +188,18 @@ def advice(entry, chosen, fits):
     if fits and all(fit["why_not"] == fitting.NO_GPU for fit in fits):
         return ["--cpu runs it without a GPU, slowly"]
     return []
+
+
+def expected(entry, chosen, host):
+    """What others measured of this model on such a board: {board, tokens_per_s, source}; empty where nobody did.
+
+    A board that is simulated computes nothing of its own.
+    """
+    model = entry.get("model", {})
+    known = model.get("known", {}).get(chosen.get(model.get("name")), {})
+    if not host or host.get("simulated"):
+        return {}
+    return next((one for one in known.get("expected", []) if one["board"] == host.get("board")), {})
 
 
 def told(where, wrong):
