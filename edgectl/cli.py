@@ -27,6 +27,7 @@ from edgectl.commands import (
     plan,
     probe,
     reset,
+    run,
     schema,
     top,
     undeploy,
@@ -82,6 +83,7 @@ app.command(name="catalog")(catalog.catalog)
 app.command(name="deploy")(deploy.deploy)
 app.command(name="open")(open.open_)
 app.command(name="logs")(logs.logs)
+app.command(name="run")(run.run)
 app.command(name="undeploy")(undeploy.undeploy)
 app.command(name="probe")(probe.probe)
 app.command(name="top")(top.top)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_library
 import shlex
+import shutil
 from typing import Annotated
 
 import typer
@@ -57,7 +58,10 @@ def catalog(
     if json:
         typer.echo(json_library.dumps(output.document(wanted, found, shown), indent=2))
         return
-    for line in output.entry_lines(wanted[0]) if name and not shown else output.lines(wanted, shown):
+    # What is piped has no width, and is searched rather than looked at.
+    width = shutil.get_terminal_size((140, 24)).columns
+    one = bool(name) and not shown
+    for line in output.entry_lines(wanted[0]) if one else output.lines(wanted, shown, width=width):
         typer.echo(line)
     if found is not None:
         typer.echo()

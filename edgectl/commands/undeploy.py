@@ -27,7 +27,7 @@ def undeploy(
     extra_vars: options.ExtraVars = None,
     verbose: options.Verbose = False,
 ) -> None:
-    """Remove a workload; its data stays for the next `edgectl deploy`, unless --purge is given."""
+    """Remove a workload, or what `edgectl run` made; its data stays for the next time, unless --purge is given."""
     from edgectl.cluster.session import Request, open_session
     from edgectl.cluster.verb import carry_out
     from edgectl.commands.running import Show, renderer_for, say_stopping, show_end
@@ -35,7 +35,7 @@ def undeploy(
     from edgectl.output.dialog import confirm, terminal_dialog
     from edgectl.workloads import catalogue
 
-    workload = catalogue.choose(name)
+    workload = catalogue.choose_or_own(name)
     words = ["undeploy", name, *(["--namespace", namespace] if namespace != "workloads" else [])]
     words += ["--purge"] if purge else []
     request = Request(

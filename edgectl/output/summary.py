@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from edgectl.cluster.verb import Outcome
@@ -278,10 +279,16 @@ def _how_to_go_on(outcome: Outcome, *, preflight_only: bool) -> Iterator[str]:
 
 def command(outcome: Outcome, limit: str = "") -> str:
     """The command line that repeats this verb, or makes up for it."""
-    words = ["edgectl", *shlex.split(outcome.repeat or outcome.verb), str(outcome.session.inventory.path)]
+    words: list[str] = []
     everybody = len(outcome.session.selected) == len(outcome.session.inventory.hosts)
     if limit or not everybody:
         words += ["--limit", limit or ",".join(outcome.session.selected)]
     for argument in outcome.arguments:
         words += ["-e", argument]
-    return shlex.join(words)
+    return repeated(shlex.split(outcome.repeat or outcome.verb), outcome.session.inventory.path, words)
+
+
+def repeated(words: Sequence[str], inventory: Path, more: Sequence[str] = ()) -> str:
+    """A command line of a verb's words, the inventory and further options; what follows `--` stays the last."""
+    end = list(words).index("--") if "--" in words else len(words)
+    return shlex.join(["edgectl", *words[:end], str(inventory), *more, *words[end:]])

@@ -22,34 +22,60 @@ Fits = Mapping[str, Sequence[Mapping[str, Any]]]
 
 _WIDTH = 100
 _INDENT = "  "
+# Below this many columns there is no room for all of a table.
+_WIDE = 110
+_KINDS = {
+    "pod": "a pod that nobody calls",
+    "job": "a job: it runs to its end, and its exit code tells",
+    "cronjob": "a job by a schedule",
+    "shell": "a pod with a terminal",
+}
+_DOES = {"cronjob": "waits for its time", "job": "runs"}
+_WOULD = {"cronjob": "would wait for its time"}
+_LOGS = {"pod": "deployment/{name}", "job": "job/{name}", "shell": "{name}"}
 _GPU = {"required": "yes", "optional": "if there is one", "none": "no"}
 
 
-def lines(workloads: Sequence[Workload], bundles: Sequence[Bundle] = ()) -> Iterator[str]:
-    """All of them by category, then the bundles."""
+def lines(workloads: Sequence[Workload], bundles: Sequence[Bundle] = (), *, width: int) -> Iterator[str]:
+    """All of them by category, in one table of as many columns as the terminal has room for, then the bundles.
+
+    width: in characters.
+    """
+    wide = width >= _WIDE
+    header = ("NAME", "GPU", "IMAGES FOR", "PROVED", "WHAT IT IS") if wide else ("NAME", "IMAGES FOR", "WHAT IT IS")
+    rows = {workload.name: _row(workload, wide=wide) for workload in workloads}
+    # The same columns in all categories, or the eye has to begin anew with each.
+    sizes = [max(len(row[at]) for row in (header, *rows.values())) for at in range(len(header) - 1)]
     for category, title in CATEGORIES.items():
-        some = [workload for workload in workloads if workload.category == category]
+        some = [workload.name for workload in workloads if workload.category == category]
         if some:
             yield title
-            yield from summary.table(("NAME", "GPU", "IMAGES FOR", "PROVED", "WHAT IT IS"), [_row(one) for one in some])
+            for row in (header, *(rows[name] for name in some)):
+                yield from _cells(row, sizes, width)
             yield ""
     if bundles:
         yield "Several in one"
-        rows = [(one.name, ", ".join(part.name for part in one.parts), str(one.data["summary"])) for one in bundles]
-        yield from summary.table(("NAME", "PARTS", "WHAT IT IS"), rows)
+        parts = [(one.name, ", ".join(part.name for part in one.parts), str(one.data["summary"])) for one in bundles]
+        yield from summary.table(("NAME", "PARTS", "WHAT IT IS"), parts)
         yield ""
+    if not wide:
+        yield "A wider terminal shows GPU and proof too."
     yield "edgectl catalog NAME: its parameters and images. edgectl deploy NAME: run it."
 
 
-def _row(workload: Workload) -> tuple[str, ...]:
+def _cells(row: Sequence[str], sizes: Sequence[int], width: int) -> Iterator[str]:
+    """A line of the table; its last column goes on below itself."""
+    before = _INDENT + "".join(cell.ljust(size + 2) for cell, size in zip(row, sizes, strict=False))
+    for number, part in enumerate(textwrap.wrap(row[-1], max(20, width - len(before)))):
+        yield (before if number == 0 else " " * len(before)) + part
+
+
+def _row(workload: Workload, *, wide: bool) -> tuple[str, ...]:
     data = workload.data
-    return (
-        workload.name,
-        _GPU[data["needs"]["gpu"]],
-        ", ".join(workload.platforms),
-        data["proof"]["level"],
-        data["summary"],
-    )
+    name, platforms = workload.name, ", ".join(workload.platforms)
+    if not wide:
+        return name, platforms, data["summary"]
+    return name, _GPU[data["needs"]["gpu"]], platforms, data["proof"]["level"], data["summary"]
 
 
 def entry_lines(workload: Workload) -> Iterator[str]:
@@ -59,12 +85,15 @@ def entry_lines(workload: Workload) -> Iterator[str]:
     proof = data["proof"]
     yield f"{_INDENT}proved    {proof['level']}{': ' + proof['where'] if proof.get('where') else ''}"
     yield f"{_INDENT}GPU       {_GPU[data['needs']['gpu']]}"
-    yield f"{_INDENT}port      {data['port']}, {'with a login of its own' if data['login'] else 'without a login'}"
+    if data.get("kind") in _KINDS:
+        yield f"{_INDENT}kind      {_KINDS[data['kind']]}"
+    if "port" in data:
+        yield f"{_INDENT}port      {data['port']}, {'with a login of its own' if data['login'] else 'without a login'}"
     if data.get("requires"):
         yield f"{_INDENT}needs     {', '.join(data['requires'])} in the same namespace"
     yield ""
     yield "Images"
-    rows = [(_where(image), ", ".join(image["arch"]), image["image"]) for image in data["images"]]
+    rows = [(_where(image), ", ".join(image["arch"]), _image(image)) for image in data["images"]]
     yield from summary.table(("PLATFORM", "ARCH", "IMAGE"), rows)
     if data.get("parameters"):
         yield ""
@@ -85,6 +114,12 @@ def entry_lines(workload: Workload) -> Iterator[str]:
             yield title
             for text in texts:
                 yield from textwrap.wrap(text, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT * 2)
+
+
+def _image(image: Mapping[str, Any]) -> str:
+    if "tags" in image:
+        return f"{image['repository']}, one of {len(image['tags'])} tags by the board's release"
+    return f"{image['image']}@{image['digest']}" if "digest" in image else str(image["image"])
 
 
 def _where(image: Mapping[str, Any]) -> str:
@@ -158,39 +193,74 @@ def deployed_lines(outcome: Outcome, workload: Workload | Bundle, *, plan: bool)
     changed = sorted({change.task for change in outcome.result.changes})
     yield f"Changed: {', '.join(changed)}" if changed else "Nothing was changed."
     yield ""
-    parts = {part.name: part for part in (workload.parts if isinstance(workload, Bundle) else (workload,))}
-    for one in everything:
-        if one["ready"]:
-            yield from _usage(parts[one["plan"]["name"]], one["plan"], one["ready"], outcome)
     path = shlex.quote(str(outcome.session.inventory.path))
-    if not told["ready"]:
-        yield f"Not waited for. How far it is: edgectl logs {told['plan']['name']} {path}{_in(told['plan'])}"
+    if told["plan"].get("kind", "service") != "service":
+        yield from _commands(told["plan"], path)
     else:
-        yield f"From here       edgectl open {told['plan']['name']} {path}{_in(told['plan'])}"
-        yield f"Remove it       edgectl undeploy {workload.name} {path}{_in(told['plan'])}  (--purge: with its data)"
+        yield from _addresses(outcome, workload, everything, path)
     for host, reason in outcome.session.missing.items():
         yield f"{host} was left out: {reason}"
     yield f"Log: {outcome.result.log_path}"
 
 
+def _addresses(
+    outcome: Outcome, workload: Workload | Bundle, everything: Sequence[Mapping[str, Any]], path: str
+) -> Iterator[str]:
+    """How services are reached and removed."""
+    last = everything[-1]["plan"]
+    parts = {part.name: part for part in (workload.parts if isinstance(workload, Bundle) else (workload,))}
+    for one in everything:
+        if one["ready"]:
+            yield from _usage(parts[one["plan"]["name"]], one["plan"], one["ready"], outcome)
+    if not everything[-1]["ready"]:
+        yield f"Not waited for. How far it is: edgectl logs {last['name']} {path}{_in(last)}"
+    else:
+        yield f"From here       edgectl open {last['name']} {path}{_in(last)}"
+        yield f"Remove it       edgectl undeploy {workload.name} {path}{_in(last)}  (--purge: with its data)"
+
+
 def _made(told: Mapping[str, Any], *, plan: bool) -> Iterator[str]:
-    made, answer = told["plan"], told["answer"]
+    made, ready, answer = told["plan"], told["ready"], told["answer"]
     simulated = " (simulated)" if made["simulated"] else ""
-    several = made.get("replicas", 1)
-    yield f"{made['title']} {'would run' if plan else 'runs'} on {made['node']}, {made['platform']}{simulated}"
+    kind, several = made.get("kind", "service"), made.get("replicas", 1)
+    does = _WOULD.get(kind, "would run") if plan else _DOES.get(kind, "runs")
+    ended = ready.get("exit_code") is not None if ready else False
+    yield f"{made['title']} {'ran' if ended else does} on {made['node']}, {made['platform']}{simulated}"
+    slots = f"{made.get('gpus', 1)} {made['resource']}{' each' if several > 1 else ''}"
     rows = [
         ("image", made["image"]),
         *([("pods", str(several))] if several > 1 else []),
-        ("GPU", f"1 {made['resource']}{' each' if several > 1 else ''}" if made["gpu"] else "none"),
+        ("GPU", slots if made["gpu"] else "none"),
         ("memory", _memory(made)),
-        ("data", made["data"] if made["data"].startswith("StorageClass") else f"{made['data']} on {made['node']}"),
+        *([("data", _data(made))] if made.get("volumes", True) else []),
+        *([("ended", f"with exit code {ready['exit_code']}")] if ended else []),
         *([("answer", _printable(answer["answer"])), ("proof", _proof(answer))] if answer else []),
+        *([("usual", _usual(made["expected"]))] if made.get("expected") else []),
     ]
     yield from (f"{_INDENT}{key:8}{text}" for key, text in rows)
+    if ready and ready.get("log"):
+        yield f"{_INDENT}log"
+        yield from (_INDENT * 2 + "".join(s if s.isprintable() else " " for s in line) for line in _log(ready))
 
 
 def _in(made: Mapping[str, Any]) -> str:
     return f" --namespace {made['namespace']}" if made["namespace"] != "workloads" else ""
+
+
+def _log(ready: Mapping[str, Any]) -> list[str]:
+    return str(ready["log"]).splitlines()
+
+
+def _data(made: Mapping[str, Any]) -> str:
+    return str(made["data"]) if made["data"].startswith("StorageClass") else f"{made['data']} on {made['node']}"
+
+
+def _commands(made: Mapping[str, Any], path: str) -> Iterator[str]:
+    """How one without a Service is looked at and removed."""
+    name, namespace = made["name"], made["namespace"]
+    look = f"get jobs -l app.kubernetes.io/name={name}" if made["kind"] == "cronjob" else f"logs {_LOGS[made['kind']]}"
+    yield f"Look at it      edgectl kubectl -i {path} -- -n {namespace} {look.format(name=name)}"
+    yield f"Remove it       edgectl undeploy {name} {path}{_in(made)}"
 
 
 def _usage(workload: Workload, made: Mapping[str, Any], ready: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
@@ -248,6 +318,10 @@ def _proof(answer: Mapping[str, Any]) -> str:
     return f"{answer['where']}: {rate}, in {answer['seconds']} s; {answer['model']}, Ollama {answer['version']}"
 
 
+def _usual(expected: Mapping[str, Any]) -> str:
+    return f"about {expected['tokens_per_s']} tokens/s on an {expected['board']} ({expected['source']})"
+
+
 def _printable(text: str) -> str:
     """The beginning of an answer: a model may say anything, control characters too."""
     plain = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
@@ -272,7 +346,8 @@ def removed_lines(outcome: Outcome, workload: Workload | Bundle, *, purge: bool)
     if removed is None or not outcome.result.ok:
         yield from summary.lines(outcome)
         return
-    yield f"{workload.title}: removed {', '.join(removed)}" if removed else f"{workload.title} was not there."
+    near = f" Did you mean {workload.data['near']}?" if workload.data.get("near") and not removed else ""
+    yield f"{workload.title}: removed {', '.join(removed)}" if removed else f"{workload.title} was not there.{near}"
     if purge:
         yield "Its data is deleted on every host that answered."
     else:

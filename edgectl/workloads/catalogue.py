@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -153,6 +154,20 @@ def choose(name: str) -> Workload | Bundle:
             f"did you mean {near}?" if near else "edgectl catalog",
         )
     return known[name]
+
+
+def choose_or_own(name: str) -> Workload | Bundle:
+    """An entry or a bundle by its name, or what `edgectl run` may have made under it.
+
+    Raises UsageError for what can be neither.
+    """
+    known: dict[str, Workload | Bundle] = {**read(), **bundles()}
+    if name in known:
+        return known[name]
+    if not re.fullmatch(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", name):
+        raise UsageError(f"{name} is no name of a workload", fix="edgectl catalog")
+    near = did_you_mean(name, known)
+    return Workload(name, {"title": name, **({"near": near} if near else {})})
 
 
 def settings(given: Sequence[str]) -> dict[str, str]:

@@ -104,6 +104,24 @@ def words(given: Sequence[str], wish: Wish) -> list[str]:
     return [*found, *(["--cpu"] if wish.cpu else []), *([] if wish.wait else ["--no-wait"])]
 
 
+def kind_of_run(*, job: bool, schedule: str, interactive: bool, port: int, rm: bool, plan: bool) -> str:
+    """The kind of entry that options of `edgectl run` mean. Raises UsageError for those that exclude each other."""
+    wanted = {"--job": job, "--schedule": bool(schedule), "-it": interactive, "--port": bool(port)}
+    given = [option for option, there in wanted.items() if there]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)}: only one of them", fix="leave one out")
+    if rm and given not in (["--job"], ["-it"]):
+        raise UsageError("--rm: only what ends can go by itself", fix="with --job or -it; else edgectl undeploy NAME")
+    kinds = {"--job": "job", "--schedule": "cronjob", "-it": "shell", "--port": "service"}
+    return kinds[given[0]] if given else "pod"
+
+
+def terminal_for(kind: str, *, there: bool, json: bool, plan: bool) -> None:
+    """Refuse a shell where there is no terminal for it."""
+    if kind == "shell" and not plan and (json or not there):
+        raise UsageError("-it: there is no terminal here", fix="--job runs a command and tells what it said")
+
+
 def known_node(inventory: Inventory, node: str) -> None:
     """Refuse a node that is no host of the inventory."""
     names = [host.name for host in inventory.hosts]

@@ -17,11 +17,18 @@ CATEGORIES = ("llm", "ui", "vision", "rag", "speech", "home", "robotics", "ml", 
 PLATFORMS = ("jetson", "dgpu", "cpu", "any")
 # hardware: it ran on a board; lab: it ran in the built-in lab; rendered: only its objects were made and checked.
 PROOFS = ("hardware", "lab", "rendered")
+# service: a Deployment with a Service; pod: a Deployment that nobody calls; job: runs to its end, and its exit code
+# tells; cronjob: such a job by a schedule; shell: one pod whose terminal somebody wants.
+KINDS = ("service", "pod", "job", "cronjob", "shell")
 TYPES = ("str", "int", "float", "bool", "file")
 TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 _L4T = r"\d+(\.\d+){0,2}"
 # A registry's host, a path, and a tag that is none of the moving ones.
-_IMAGE = r"[a-z0-9.-]+\.[a-z]+/[a-z0-9._/-]+:(?!latest|main$|master$|stable$)[A-Za-z0-9_][A-Za-z0-9_.-]*"
+_REPOSITORY = r"[a-z0-9.-]+(\.[a-z]+|:[0-9]+)/[a-z0-9._/-]+"
+_MOVES = r"(latest.*|main|master|stable)"
+_TAG = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
+_IMAGE = _REPOSITORY + ":" + _TAG
+_SECRET = r"[A-Z][A-Z0-9_]*"
 
 
 class Text:
@@ -126,10 +133,17 @@ _IMAGES = Record(
     {
         "platform": Choice(*PLATFORMS),
         "arch": Many(Choice("amd64", "arm64")),
-        "image": Text(_IMAGE, "an image with its registry and a tag that does not move"),
         "source": Text(),
     },
     {
+        "image": Text(_IMAGE, "an image with its registry and a tag"),
+        # Its tag may be one that moves: whoever named it wanted that one.
+        "moving": Truth(),
+        "digest": Text(r"sha256:[0-9a-f]{64}", "a digest such as sha256:..."),
+        # Instead of `image`: its tags, of which each Jetson gets the one for its release.
+        "repository": Text(_REPOSITORY, "an image with its registry and without a tag"),
+        "tags": Many(Text(_TAG, "a tag")),
+        "tag_prefix": Text(),
         "l4t_from": Text(_L4T, 'a release of Jetson Linux, such as "36.4"'),
         "l4t_before": Text(_L4T, 'a release of Jetson Linux, such as "37"'),
         "cuda": Number(11),
@@ -144,7 +158,13 @@ _MODEL = Record(
         "name": Text(),
         "gb": Text(),
         "tokens": Text(),
-        "known": Named(Record({"gb": Number(whole=False), "kv_bytes_per_token": Number(1)})),
+        "known": Named(
+            Record(
+                {"gb": Number(whole=False), "kv_bytes_per_token": Number(1)},
+                # What others measured with this program: where, how fast, and who says so.
+                {"expected": Many(Record({"board": Text(), "tokens_per_s": Number(1, whole=False), "source": Text()}))},
+            )
+        ),
     },
     {"file": Text()},
 )
@@ -169,23 +189,41 @@ ENTRY = Record(
         "category": Choice(*CATEGORIES),
         "summary": Text(),
         "needs": Record(
-            {"gpu": Choice("required", "optional", "none"), "memory_mib": Number(1)}, {"shm_mib": Number(1)}
+            {"gpu": Choice("required", "optional", "none"), "memory_mib": Number(1)},
+            {"shm_mib": Number(1), "gpus": Number(1)},
         ),
         "images": Many(_IMAGES),
-        "port": Number(1),
+        # Of a job: how long it may take; of all others, until they are ready. Pulling the image is in it.
         "readiness": Record({"seconds": Number(1)}, {"path": Text(r"/.*", "a path that begins with /")}),
-        "check": Record({"kind": Choice("http", "tcp", "ollama")}, {"path": Text(r"/.*", "a path")}),
-        "login": Truth(),
         "proof": Record({"level": Choice(*PROOFS)}, {"where": Text()}),
         "sources": Many(Text()),
     },
     {
+        "kind": Choice(*KINDS),
+        "port": Number(1),
+        # expect: where in a JSON answer something must stand, as `choices.0.text`; data: what is posted for it.
+        "check": Record(
+            {"kind": Choice("http", "tcp", "ollama")},
+            {"path": Text(r"/.*", "a path"), "data": Anything(), "expect": Text(r"[\w.-]+", "such as choices.0.text")},
+        ),
+        "login": Truth(),
+        "schedule": Text(),
         "model": _MODEL,
         "requires": Many(Text()),
+        # command takes the place of the image's entrypoint; args are given to it.
         "command": Many(Text()),
+        "args": Many(Text()),
+        "user": Number(0),
         "volumes": Many(_VOLUME),
         "environment": Named(Text()),
-        "secrets": Many(Text(r"[A-Z][A-Z0-9_]*", "the name of an environment variable")),
+        # Small files in the container, by their paths.
+        "files": Named(Text()),
+        # Made at random, once; and those that the user may bring, in a Secret of the name NAME-user.
+        "secrets": Many(Text(_SECRET, "the name of an environment variable")),
+        "user_secrets": Many(Text(_SECRET, "the name of an environment variable")),
+        # Texts are taken as they stand: {word} names no parameter.
+        "literal": Truth(),
+        "keep_seconds": Number(1),
         "parameters": Named(_PARAMETER),
         "try_it": Record({"path": Text(r"/.*", "a path")}, {"data": Anything()}),
         "notes": Many(Text()),
@@ -199,7 +237,41 @@ def problems(entry: Any) -> list[Problem]:
     if isinstance(entry, dict) and "bundle" in entry:
         return list(BUNDLE.problems(entry, ""))
     found = list(ENTRY.problems(entry, ""))
-    return found or list(_references(entry))
+    return found or [*_of_kind(entry), *_of_images(entry), *_references(entry)]
+
+
+def kind_of(entry: dict[str, Any]) -> str:
+    return str(entry.get("kind", "service"))
+
+
+def _of_kind(entry: dict[str, Any]) -> Iterator[Problem]:
+    """What its kind needs, and what only others have."""
+    kind = kind_of(entry)
+    for key in ("port", "check", "login"):
+        if kind == "service" and key not in entry:
+            yield key, "is missing", "add {}, or another kind: {}".format(key, ", ".join(KINDS[1:]))
+    for key in ("port", "check", "try_it", "model"):
+        if kind != "service" and key in entry:
+            yield key, "is for kind service, and this is of kind {}".format(kind), "leave it out"
+    if (kind == "cronjob") != ("schedule" in entry):
+        yield "schedule", "goes with kind cronjob", 'kind: cronjob, and schedule: "0 3 * * *"'
+    if "expect" in entry.get("check", {}) and entry["check"]["kind"] != "http":
+        yield "check.expect", "is for kind http", "leave it out"
+    for path in entry.get("files", {}):
+        if not path.startswith("/"):
+            yield "files.{}".format(path), "is no absolute path", "begin it with /"
+
+
+def _of_images(entry: dict[str, Any]) -> Iterator[Problem]:
+    for number, image in enumerate(entry["images"]):
+        key = "images[{}]".format(number)
+        if ("image" in image) == ("repository" in image):
+            yield key, "has to name either an image or a repository", "write image: REGISTRY/NAME:TAG"
+        tag = image.get("image", "").rpartition(":")[2]
+        if re.fullmatch(_MOVES, tag) and not image.get("moving"):
+            yield key + ".image", "is {}, and must have a tag that does not move".format(_shown(tag)), "write a version"
+        if ("repository" in image) != ("tags" in image):
+            yield key, "has only one of repository and tags", "write both"
 
 
 def _references(entry: dict[str, Any]) -> Iterator[Problem]:
@@ -210,8 +282,9 @@ def _references(entry: dict[str, Any]) -> Iterator[Problem]:
         if key != "known" and name not in parameters:
             yield "model.{}".format(key), "names the parameter {}, which there is not".format(name), known
     texts = {"environment.{}".format(key): text for key, text in entry.get("environment", {}).items()}
-    texts.update({"command[{}]".format(at): word for at, word in enumerate(entry.get("command", []))})
-    for key, text in texts.items():
+    for words in ("command", "args"):
+        texts.update({"{}[{}]".format(words, at): word for at, word in enumerate(entry.get(words, []))})
+    for key, text in ({} if entry.get("literal") else texts).items():
         for name in re.findall(r"{([^{}]*)}", text):
             if name not in parameters:
                 yield key, "names the parameter {}, which there is not".format(name), known

@@ -10,6 +10,7 @@ import math
 import re
 
 from ansible.module_utils.edgectl_gpu_pods import ENDED, holders
+from ansible.module_utils.edgectl_image_tags import choose_tag
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,12 +87,36 @@ def image_for(
         return None, "there is no image for a node of platform {}".format(platform)
     for image in wanted:
         if arch in image["arch"] and _is_of(image, host, image["platform"]):
-            return image, ""
+            named = _named(image, host)
+            if named:
+                return named, ""
     traits = {
         "jetson": "L4T {}".format(host.get("l4t") or "of unknown release"),
         "dgpu": "driver {}".format(host.get("driver") or "not loaded"),
     }.get(platform, "")
     return None, "there is no image for {}{}".format(" with ".join(filter(None, (platform, traits))), " on " + arch)
+
+
+def _named(image: dict[str, Any], host: dict[str, Any]) -> dict[str, Any] | None:
+    """An image with its tag: of one that has a list of them, that for the host's release, if there is one."""
+    if "tags" not in image:
+        return image
+    if not host.get("l4t"):
+        return None
+    tag = choose_tag(image["tags"], host["l4t"], prefix=image.get("tag_prefix", ""))
+    return {**image, "image": "{}:{}".format(image["repository"], tag)} if tag else None
+
+
+def reference(image: dict[str, Any], brought: Any = ()) -> str:
+    """The image as a pod names it: by its digest, where that is known.
+
+    brought: images that come from an artifacts directory; those are imported by their tag, and have no digest there.
+    """
+    digest = image.get("digest")
+    if not digest or image["image"] in brought:
+        return str(image["image"])
+    # kubelet and containerd take the digest and leave the tag to the reader.
+    return "{}@{}".format(image["image"], digest)
 
 
 def _is_of(image: dict[str, Any], host: dict[str, Any], platform: str) -> bool:
@@ -158,6 +183,7 @@ def assess(
         entry["needs"]["gpu"] == "optional" and host is not None and host["platform"] != "cpu"
     )
     fit: dict[str, Any] = {"node": name, "gpu": wants_gpu and not cpu, "cpu": cpu, "why_not": ""}
+    fit["gpus"] = entry["needs"].get("gpus", 1) if fit["gpu"] else 0
     if host is None:
         return {**fit, "why_not": "edgectl knows nothing of its host: it did not answer, or is not in the inventory"}
     fit.update(platform=host["platform"], simulated=bool(host.get("simulated")), needs_mib=sum(need.values()))
@@ -172,7 +198,7 @@ def assess(
         why = NO_GPU
     why = why or no_image
     if not why and fit["gpu"]:
-        why = _no_slot(name, fit["resource"], slots, here, replicas)
+        why = _no_slot(name, fit["resource"], slots, here, fit["gpus"] * replicas)
         whole, taken = _gpu_memory(node, here, host)
         if not why and whole and sum(need.values()) * replicas > whole - taken:
             fit["room_mib"] = (whole - taken) // replicas
@@ -201,12 +227,14 @@ def _closed(node: dict[str, Any]) -> str:
 def _no_slot(name: str, resource: str, slots: int, here: list[dict[str, Any]], wanted: int) -> str:
     if not slots:
         return "it offers no {}; `edgectl verify gpu --host {}` tells why".format(resource, name)
+    if wanted > slots:
+        return "it offers {} {}, and {} are wanted".format(slots, resource, wanted)
     held = holders(here, name, resource)
-    free = slots - sum(held.values())
-    if free >= wanted:
+    left = slots - sum(held.values())
+    if left >= wanted:
         return ""
-    if free > 0 or not held:
-        return "{} of its {} {} are free, and {} are wanted".format(max(free, 0), slots, resource, wanted)
+    if left > 0:
+        return "{} of its {} {} are left, and {} are wanted".format(left, slots, resource, wanted)
     return "all {} of its {} are in use, by {}".format(slots, resource, ", ".join(sorted(held)))
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 
 from ansible.module_utils.edgectl_workload_entry import filled
-from ansible.module_utils.edgectl_workload_fit import GPU_MEMORY, HOSTNAME
+from ansible.module_utils.edgectl_workload_fit import GPU_MEMORY, HOSTNAME, reference
+from ansible.module_utils.edgectl_workload_kinds import of_kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+# Our own note on a pod: which files it was started with.
+FILES = "edgectl.io/files"
 MANAGED = {"app.kubernetes.io/managed-by": "edgectl"}
 
 
@@ -44,6 +49,10 @@ def objects(name: str, entry: dict[str, Any], chosen: dict[str, Any], plan: dict
     annotations = {}
     if plan["gpu"] and plan["platform"] == "dgpu":
         annotations[GPU_MEMORY] = str(plan["needs_mib"])
+    if entry.get("files"):
+        # Another text must start another pod: files by subPath are never renewed in one that runs.
+        text = json.dumps(entry["files"], sort_keys=True)
+        annotations[FILES] = hashlib.sha256(text.encode()).hexdigest()[:16]
     template: dict[str, Any] = {
         "metadata": {"labels": labels(name), "annotations": annotations},
         "spec": _pod(name, entry, chosen, plan),
@@ -68,10 +77,11 @@ def objects(name: str, entry: dict[str, Any], chosen: dict[str, Any], plan: dict
         "spec": {
             "type": "NodePort" if way == "nodeport" else "ClusterIP",
             "selector": selector,
-            "ports": [{"name": "main", "port": entry["port"], "targetPort": "main", "protocol": "TCP"}],
+            "ports": [{"name": "main", "port": entry.get("port", 0), "targetPort": "main", "protocol": "TCP"}],
         },
     }
-    found += [deployment, service]
+    found += [_files(name, entry, plan)] if entry.get("files") else []
+    found += of_kind(entry, deployment, service)
     return [*found, _ingress(metadata, domain, plan["ingress_class"])] if way == "ingress" else found
 
 
@@ -114,8 +124,9 @@ def _ingress(metadata: dict[str, Any], domain: str, ingress_class: str) -> dict[
 def _pod(name: str, entry: dict[str, Any], chosen: dict[str, Any], plan: dict[str, Any]) -> dict[str, Any]:
     resources: dict[str, Any] = {"requests": {"cpu": "100m", "memory": "{}Mi".format(plan["request_mib"])}}
     if plan["gpu"]:
-        resources["requests"][plan["resource"]] = "1"
-        resources["limits"] = {plan["resource"]: "1"}
+        count = str(entry["needs"].get("gpus", 1))
+        resources["requests"][plan["resource"]] = count
+        resources["limits"] = {plan["resource"]: count}
     probe = {"path": entry["readiness"]["path"], "port": "main"} if entry["readiness"].get("path") else None
     check = {"httpGet": probe} if probe else {"tcpSocket": {"port": "main"}}
     volumes = [_volume(name, volume, plan) for volume in entry.get("volumes", [])]
@@ -124,18 +135,25 @@ def _pod(name: str, entry: dict[str, Any], chosen: dict[str, Any], plan: dict[st
         limit = "{}Mi".format(entry["needs"]["shm_mib"])
         volumes.append({"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": limit}})
         mounts.append({"name": "shm", "mountPath": "/dev/shm"})  # noqa: S108 - in the container
+    for number, path in enumerate(sorted(entry.get("files", {}))):
+        mounts.append({"name": "files", "mountPath": path, "subPath": str(number), "readOnly": True})
+    volumes += [{"name": "files", "configMap": {"name": files_name(name)}}] if entry.get("files") else []
     container = {
         "name": name,
-        "image": plan["image"]["image"],
+        "image": reference(plan["image"], plan.get("brought", ())),
         "imagePullPolicy": "IfNotPresent",
-        **({"command": [filled(word, chosen) for word in entry["command"]]} if "command" in entry else {}),
-        "ports": [{"name": "main", "containerPort": entry["port"], "protocol": "TCP"}],
+        **{key: [_text(word, entry, chosen) for word in entry[key]] for key in ("command", "args") if key in entry},
         "env": _environment(name, entry, chosen, plan),
         "resources": resources,
-        "readinessProbe": {**check, "periodSeconds": 2, "timeoutSeconds": 5, "failureThreshold": 3},
-        "securityContext": {"allowPrivilegeEscalation": False},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            **({"runAsUser": entry["user"]} if "user" in entry else {}),
+        },
         "volumeMounts": mounts,
     }
+    if "port" in entry:
+        container["ports"] = [{"name": "main", "containerPort": entry["port"], "protocol": "TCP"}]
+        container["readinessProbe"] = {**check, "periodSeconds": 2, "timeoutSeconds": 5, "failureThreshold": 3}
     return {
         "nodeSelector": {HOSTNAME: plan["hostname"]},
         **({"runtimeClassName": plan["runtime_class"]} if plan["gpu"] else {}),
@@ -155,11 +173,33 @@ def _environment(
     texts = {**entry.get("environment", {}), **plan["image"].get("environment", {})}
     if plan["gpu"]:
         # All capabilities of the driver's that a Jetson's runtime can give (NVIDIA/nvidia-container-toolkit#795).
-        texts["NVIDIA_DRIVER_CAPABILITIES"] = "compute,utility"
-    found = [{"name": key, "value": filled(text, chosen)} for key, text in sorted(texts.items())]
+        texts.setdefault("NVIDIA_DRIVER_CAPABILITIES", "compute,utility")
+    found = [{"name": key, "value": _text(text, entry, chosen)} for key, text in sorted(texts.items())]
     for key in entry.get("secrets", []):
         found.append({"name": key, "valueFrom": {"secretKeyRef": {"name": secret_name(name), "key": key}}})
+    for key in entry.get("user_secrets", []):
+        theirs = {"name": name + "-user", "key": key, "optional": True}
+        found.append({"name": key, "valueFrom": {"secretKeyRef": theirs}})
     return found
+
+
+def _text(text: str, entry: dict[str, Any], chosen: dict[str, Any]) -> str:
+    return text if entry.get("literal") else filled(text, chosen)
+
+
+def files_name(name: str) -> str:
+    return name + "-files"
+
+
+def _files(name: str, entry: dict[str, Any], plan: dict[str, Any]) -> dict[str, Any]:
+    """The entry's files by number, in the order of their paths: a key of a ConfigMap can't be a path."""
+    texts = (entry["files"][path] for path in sorted(entry["files"]))
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": files_name(name), "namespace": plan["namespace"], "labels": labels(name)},
+        "data": {str(number): text for number, text in enumerate(texts)},
+    }
 
 
 def secret_name(name: str) -> str:

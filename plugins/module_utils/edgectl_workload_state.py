@@ -35,7 +35,7 @@ def judge(deployment: dict[str, Any], pods: list[dict[str, Any]], events: list[d
         return "waiting", "the former pod ends" if pods else "{} has no pod yet".format(name)
     # Of several, one that is not ready; the newest, for a pod of the former version may still be there.
     pod = max(current, key=lambda one: (not _is_ready(one), one["metadata"].get("creationTimestamp", "")))
-    return _of_pod(pod, events)
+    return of_pod(pod, events)
 
 
 def _is_ready(pod: dict[str, Any]) -> bool:
@@ -43,7 +43,7 @@ def _is_ready(pod: dict[str, Any]) -> bool:
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
 
-def _of_pod(pod: dict[str, Any], events: list[dict[str, Any]]) -> tuple[str, str]:
+def of_pod(pod: dict[str, Any], events: list[dict[str, Any]]) -> tuple[str, str]:
     name, status = pod["metadata"]["name"], pod["status"]
     for condition in status.get("conditions") or []:
         if condition["type"] == "PodScheduled" and condition["status"] == "False":

@@ -10,8 +10,8 @@ DOCUMENTATION = r"""
 module: edgectl_workload_absent
 short_description: Takes a workload out of the cluster
 description:
-  - Deletes its Deployment, Service and Ingress, and waits until its pods have ended. A namespace of edgectl's goes with
-    the last object in it.
+  - Deletes its Deployment, Service and Ingress, or its Job, CronJob or Pod, and waits until its pods have ended. A
+    namespace of edgectl's goes with the last object in it.
   - What is data stays (claims, the Secret that was generated with it, the node's directory), unless C(purge) says so;
     the directory on the node is the caller's business.
 options:
@@ -37,14 +37,17 @@ removed: {description: What was deleted., type: list, elements: str, returned: a
 """
 
 MINE = "app.kubernetes.io/managed-by=edgectl,app.kubernetes.io/part-of=edgectl-workloads"
-KINDS, DATA = "ingresses,deployments,services", "persistentvolumeclaims,secrets"
+KINDS = "ingresses,deployments,services,jobs,cronjobs,pods,configmaps"
+DATA = "persistentvolumeclaims,secrets"
 
 
 def remove(kubectl, options, dry):
     inside = ("--namespace", options["namespace"])
     own = "{},app.kubernetes.io/name={}".format(MINE, options["name"])
     kinds = KINDS + "," + DATA if options["purge"] else KINDS
-    there = kubectl.items(kinds, *inside, "--selector", own)
+    found = kubectl.items(kinds, *inside, "--selector", own)
+    # What a Deployment, a Job or a CronJob has made goes with it.
+    there = [one for one in found if not one["metadata"].get("ownerReferences")]
     names = ["{}/{}".format(one["kind"].lower(), one["metadata"]["name"]) for one in there]
     if names and not dry:
         # Foreground: the pods end before it is said that they are gone.
@@ -59,7 +62,7 @@ def remove(kubectl, options, dry):
 
 def left(kubectl, inside):
     """What keeps a namespace: anything that somebody put there."""
-    kinds = KINDS + "," + DATA + ",pods,statefulsets,daemonsets,jobs,cronjobs,configmaps"
+    kinds = KINDS + "," + DATA + ",statefulsets,daemonsets"
     found = kubectl.items(kinds, *inside)
     return [one for one in found if one["metadata"]["name"] != "kube-root-ca.crt"]
 

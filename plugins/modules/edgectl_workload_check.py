@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import time
 import urllib.error
@@ -23,6 +24,11 @@ options:
   address: {type: str, required: true, description: Address of the Service.}
   port: {type: int, required: true, description: Its port.}
   path: {type: str, default: /, description: "What C(http) asks for."}
+  data: {type: raw, description: "What C(http) posts, as JSON; it gets where there is none."}
+  expect:
+    description: Where in a JSON answer of C(http) something has to stand, such as C(choices.0.text).
+    type: str
+    default: ""
   model: {type: str, default: "", description: "Whom C(ollama) asks."}
   question: {type: str, default: "", description: "What C(ollama) asks."}
   gpu: {type: bool, default: false, description: Whether it must answer on a GPU.}
@@ -51,6 +57,7 @@ tokens_per_s: {description: How fast Ollama answered., type: float, returned: wh
 """
 
 TOKENS = 48
+LONGEST = 1 << 20
 ON_CPU = "answered on CPU"
 
 
@@ -78,13 +85,35 @@ def ollama(options):
 def http(options):
     url, started = "http://{address}:{port}{path}".format(**options), time.monotonic()
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    data = options.get("data")
+    posted = None if data is None else json.dumps(data).encode()
+    headers = {} if posted is None else {"Content-Type": "application/json"}
+    request = urllib.request.Request(url, posted, headers)  # noqa: S310 - http, above
     try:
-        with opener.open(url, timeout=options["timeout"]) as answer:
-            status = answer.status
+        with opener.open(request, timeout=options["timeout"]) as answer:
+            status, body = answer.status, answer.read(LONGEST)
     except urllib.error.HTTPError as error:
         raise OSError("{} answers with HTTP {}".format(options["path"], error.code)) from error
     said = "{} answers with HTTP {}".format(options["path"], status)
+    if options.get("expect"):
+        said = str(at(body, options["path"], options["expect"]))
     return {"where": "answered", "answer": said, "seconds": round(time.monotonic() - started, 1)}
+
+
+def at(body, path, place):
+    """What stands at a place of a JSON answer, such as choices.0.text. Raises OSError where there is nothing."""
+    try:
+        found = json.loads(body)
+    except ValueError as error:
+        raise OSError("{} answers with something that is no JSON".format(path)) from error
+    for word in place.split("."):
+        if isinstance(found, list) and word.isdigit() and int(word) < len(found):
+            found = found[int(word)]
+        else:
+            found = found.get(word) if isinstance(found, dict) else None
+    if found in (None, "", [], {}):
+        raise OSError("{} answers, but says nothing at {}".format(path, place))
+    return found
 
 
 def tcp(options):
@@ -101,6 +130,8 @@ def main():
             "address": {"type": "str", "required": True},
             "port": {"type": "int", "required": True},
             "path": {"type": "str", "default": "/"},
+            "data": {"type": "raw"},
+            "expect": {"type": "str", "default": ""},
             "model": {"type": "str", "default": ""},
             "question": {"type": "str", "default": ""},
             "gpu": {"type": "bool", "default": False},

@@ -8,6 +8,7 @@ from ansible.module_utils import edgectl_workload_fit as fitting
 from ansible.module_utils import edgectl_workload_objects as made
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.edgectl_kubectl import Kubectl, KubectlError
+from ansible.module_utils.edgectl_workload_kinds import OBJECTS
 
 DOCUMENTATION = r"""
 module: edgectl_workload_plan
@@ -37,6 +38,11 @@ options:
     description: Answers of this module for what is deployed before it in the same run; they count as if it was there.
     type: list
     elements: dict
+    default: []
+  brought:
+    description: Images that an artifacts directory has; these are named by their tag even where a digest is known.
+    type: list
+    elements: str
     default: []
 attributes:
   check_mode: {support: full}
@@ -91,6 +97,7 @@ def planned(options, kubectl):
         if other not in there_then and not kubectl.get("deployment", other, "--namespace", namespace):
             raise Refusal("{0} needs {1}, which is not in namespace {2}: edgectl deploy {1} first".format(
                 name, other, namespace))  # fmt: skip
+    refuse_another_kind(kubectl, entry, name, namespace)
     nodes = kubectl.items("nodes")
     fit = fitted(options, kubectl, nodes, chosen, need)
     node = next(node for node in nodes if node["metadata"]["name"] == fit["node"])
@@ -105,17 +112,21 @@ def planned(options, kubectl):
         "replicas": options["replicas"],
         "expose": options["expose"],
         "ingress_class": ingress_class(kubectl) if options["expose"].startswith("ingress") else "",
+        "brought": options["brought"],
     }
     objects = made.objects(name, entry, chosen, plan)
     there = kubectl.get("namespace", namespace)
     if not there or there["metadata"].get("labels", {}).get("app.kubernetes.io/managed-by") == "edgectl":
         objects.insert(0, made.namespace(namespace))
-    keys = ("node", "platform", "gpu", "resource", "request_mib", "free_mib", "needs_mib", "simulated", "namespace")
-    keys += ("replicas", "expose")
+    keys = ("node", "platform", "gpu", "gpus", "resource", "request_mib", "free_mib", "needs_mib", "simulated")
+    keys += ("namespace", "replicas", "expose")
     return {
         **{key: plan[key] for key in keys},
         "name": name,
         "title": entry["title"],
+        "kind": form.kind_of(entry),
+        "volumes": bool(entry.get("volumes")),
+        "expected": expected(entry, chosen, options["hosts"].get(fit["node"])) if fit["gpu"] else {},
         "image": fit["image"]["image"],
         "arch": node["status"]["nodeInfo"]["architecture"],
         "memory_mib": need,
@@ -176,7 +187,7 @@ def fitted(options, kubectl, nodes, chosen, need):
         )
         for node in nodes
     ]
-    stays = stays_on(kubectl, name, options["namespace"], nodes)
+    stays = stays_on(kubectl, entry, name, options["namespace"], nodes)
     wish = {"node": options["node"], "platform": options["platform"]}
     fit = fitting.choose(fits, wish, stays)
     if fit is not None:
@@ -201,19 +212,34 @@ def will_be(plan, number):
     """A pod that is made before, as far as it counts."""
     resources = {"requests": {"memory": "{}Mi".format(plan["request_mib"])}}
     if plan["gpu"]:
-        resources["limits"] = {plan["resource"]: "1"}
+        resources["limits"] = {plan["resource"]: str(plan["gpus"])}
     note = {fitting.GPU_MEMORY: str(plan["needs_mib"])} if plan["gpu"] and plan["platform"] == "dgpu" else {}
     metadata = {"name": "{}-{}".format(plan["name"], number), "namespace": plan["namespace"], "annotations": note}
     spec = {"nodeName": plan["node"], "containers": [{"resources": resources}]}
     return {"metadata": metadata, "spec": spec, "status": {"phase": "Pending"}}
 
 
-def stays_on(kubectl, name, namespace, nodes):
-    """The node that it runs on already; empty where it is not there, or its node is gone."""
-    there = kubectl.get("deployment", name, "--namespace", namespace)
+def refuse_another_kind(kubectl, entry, name, namespace):
+    """One name is one workload: a Service would lead to the pods of a job of the same name."""
+    own = OBJECTS[form.kind_of(entry)]
+    selector = "app.kubernetes.io/name={},app.kubernetes.io/part-of=edgectl-workloads".format(name)
+    found = kubectl.items("deployments,jobs,cronjobs,pods", "--namespace", namespace, "--selector", selector)
+    for one in found:
+        if not one["metadata"].get("ownerReferences") and one.get("kind", own).lower() != own:
+            raise Refusal("{0} is there already, as a {1}: edgectl undeploy {0} first, or another name".format(
+                name, one["kind"]))  # fmt: skip
+
+
+def stays_on(kubectl, entry, name, namespace, nodes):
+    """The node that it runs on already; empty where it is not there, has no data there, or its node is gone."""
+    kind = form.kind_of(entry)
+    if kind not in ("service", "pod") and not entry.get("volumes"):
+        return ""
+    there = kubectl.get(OBJECTS[kind], name, "--namespace", namespace)
     if not there:
         return ""
-    hostname = there["spec"]["template"]["spec"].get("nodeSelector", {}).get(fitting.HOSTNAME)
+    spec = there["spec"].get("jobTemplate", there)["spec"] if kind == "cronjob" else there["spec"]
+    hostname = spec.get("template", there)["spec"].get("nodeSelector", {}).get(fitting.HOSTNAME)
     named = (n["metadata"]["name"] for n in nodes if n["metadata"]["labels"].get(fitting.HOSTNAME) == hostname)
     return next(named, "")
 
@@ -228,6 +254,18 @@ def advice(entry, chosen, fits):
     if fits and all(fit["why_not"] == fitting.NO_GPU for fit in fits):
         return ["--cpu runs it without a GPU, slowly"]
     return []
+
+
+def expected(entry, chosen, host):
+    """What others measured of this model on such a board: {board, tokens_per_s, source}; empty where nobody did.
+
+    A board that is simulated computes nothing of its own.
+    """
+    model = entry.get("model", {})
+    known = model.get("known", {}).get(chosen.get(model.get("name")), {})
+    if not host or host.get("simulated"):
+        return {}
+    return next((one for one in known.get("expected", []) if one["board"] == host.get("board")), {})
 
 
 def told(where, wrong):
@@ -254,6 +292,7 @@ def main():
             "replicas": {"type": "int", "default": 1},
             "expose": {"type": "str", "default": ""},
             "beside": {"type": "list", "elements": "dict", "default": []},
+            "brought": {"type": "list", "elements": "str", "default": []},
         },
         supports_check_mode=True,
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.edgectl_kubectl import Kubectl, KubectlError
+from ansible.module_utils.edgectl_workload_kinds import OBJECTS
+from ansible.module_utils.edgectl_workload_kinds import judge as judge_other
 from ansible.module_utils.edgectl_workload_state import judge, last_lines
 
 DOCUMENTATION = r"""
@@ -17,6 +19,11 @@ options:
   kubectl: {type: list, elements: str, required: true, description: "kubectl, with its options before the verb."}
   name: {type: str, required: true, description: Name of the Deployment and the Service.}
   namespace: {type: str, required: true, description: Where they are.}
+  kind:
+    description: "A workload's kind. A C(job) is ready when it has ended well; its log is told."
+    type: str
+    choices: [service, pod, job, cronjob, shell]
+    default: service
 attributes:
   check_mode: {support: full}
 author: edgectl
@@ -42,10 +49,17 @@ pod: {description: Name of its pod., type: str, returned: always}
 address: {description: Address of its Service within the cluster; empty until it is ready., type: str, returned: always}
 port: {description: Port of its Service; 0 until it is ready., type: int, returned: always}
 node_port: {description: "Port of the nodes that leads to it; 0 where there is none.", type: int, returned: always}
+exit_code: {description: Of a job or a shell that has ended., type: int, returned: always}
+log: {description: The last lines of what has ended., type: str, returned: always}
 """
 
+NOTHING = {"pod": "", "address": "", "port": 0, "node_port": 0, "exit_code": None, "log": ""}
+LOG_LINES = 20
 
-def look(kubectl, name, namespace):
+
+def look(kubectl, name, namespace, kind="service"):
+    if kind not in ("service", "pod"):
+        return look_at_other(kubectl, name, namespace, kind)
     inside = ("--namespace", namespace)
     deployment = kubectl.get("deployment", name, *inside)
     selector = "app.kubernetes.io/name={},app.kubernetes.io/part-of=edgectl-workloads".format(name)
@@ -54,12 +68,13 @@ def look(kubectl, name, namespace):
     pod = pods[-1]["metadata"]["name"] if pods else ""
     if verdict != "ready":
         verdict, why = judge(deployment, pods, kubectl.items("events", *inside))
-    log = last_lines(kubectl.last_lines(pods[-1], 20)) if verdict == "broken" and pods else ""
+    log = last_lines(kubectl.last_lines(pods[-1], LOG_LINES)) if verdict == "broken" and pods else ""
     if log:
         why = "\n".join([why, "the last lines of its log:", log])
     spec = kubectl.get("service", name, *inside).get("spec", {}) if verdict == "ready" else {}
     ports = (spec.get("ports") or [{}])[0]
     return {
+        **NOTHING,
         "verdict": verdict,
         "msg": why,
         "pod": pod,
@@ -69,21 +84,40 @@ def look(kubectl, name, namespace):
     }
 
 
+def look_at_other(kubectl, name, namespace, kind):
+    """A job, a cronjob or a shell."""
+    inside = ("--namespace", namespace)
+    found = kubectl.get(OBJECTS[kind], name, *inside)
+    selector = "app.kubernetes.io/name={},app.kubernetes.io/part-of=edgectl-workloads".format(name)
+    pods = kubectl.items("pods", *inside, "--selector", selector) if kind == "job" else [found] if found else []
+    pods.sort(key=lambda pod: pod["metadata"].get("creationTimestamp", ""))
+    verdict, why, code = judge_other(kind, found, pods, [])
+    if verdict == "waiting":
+        verdict, why, code = judge_other(kind, found, pods, kubectl.items("events", *inside))
+    ended = pods and kind != "cronjob" and (code is not None or verdict == "broken")
+    lines = kubectl.last_lines(pods[-1], LOG_LINES) if ended else []
+    if verdict == "broken" and last_lines(lines):
+        why = "\n".join([why, "the last lines of its log:", last_lines(lines)])
+    pod = pods[-1]["metadata"]["name"] if pods and kind != "cronjob" else ""
+    return {**NOTHING, "verdict": verdict, "msg": why, "pod": pod, "exit_code": code, "log": "\n".join(lines)}
+
+
 def main():
     module = AnsibleModule(
         argument_spec={
             "kubectl": {"type": "list", "elements": "str", "required": True},
             "name": {"type": "str", "required": True},
             "namespace": {"type": "str", "required": True},
+            "kind": {"type": "str", "choices": ["service", "pod", "job", "cronjob", "shell"], "default": "service"},
         },
         supports_check_mode=True,
     )
     options = module.params
     try:
-        found = look(Kubectl(module, options["kubectl"]), options["name"], options["namespace"])
+        found = look(Kubectl(module, options["kubectl"]), options["name"], options["namespace"], options["kind"])
     except KubectlError as error:
         # An API that is busy for a moment has until the last try.
-        found = {"verdict": "waiting", "msg": str(error), "pod": "", "address": "", "port": 0, "node_port": 0}
+        found = {**NOTHING, "verdict": "waiting", "msg": str(error)}
     module.exit_json(changed=False, **found)
 
 

@@ -1,6 +1,7 @@
 """A kubectl over an API in a file (api.json, beside this program); a Deployment that is applied gets a pod.
 
-`pod` in the file is the status that such a pod has; with phase Running the Deployment is ready.
+`pod` in the file is the status that such a pod has; with phase Running the Deployment is ready. `job` are the
+conditions of a Job that is applied.
 """
 
 import json
@@ -10,6 +11,7 @@ from pathlib import Path
 FILE = Path(__file__).with_name("api.json")
 KINDS = {"deployment": "Deployment", "service": "Service", "namespace": "Namespace", "secret": "Secret", "node": "Node"}
 KINDS |= {"ingresse": "Ingress", "ingress": "Ingress", "ingressclasse": "IngressClass"}
+KINDS |= {"configmap": "ConfigMap", "job": "Job", "cronjob": "CronJob"}
 KINDS |= {"pod": "Pod", "event": "Event", "persistentvolumeclaim": "PersistentVolumeClaim"}
 
 
@@ -89,6 +91,10 @@ def put(api, one):
             kept["spec"]["ports"] = [{**port, "nodePort": 30080} for port in one["spec"]["ports"]]
     if one["kind"] == "Secret":
         kept["data"] = {**one.get("data", {}), **kept.pop("stringData", {})}
+    if one["kind"] == "Job":
+        kept["metadata"]["uid"] = api["uid"]
+        kept["status"] = {"conditions": api["job"]}
+        pod(api, one)
     if one["kind"] == "Deployment":
         pod(api, one)
         running = api["pod"]["phase"] == "Running"
@@ -100,15 +106,19 @@ def put(api, one):
 def pod(api, deployment):
     template, name = deployment["spec"]["template"], deployment["metadata"]["name"] + "-1"
     metadata = {**template["metadata"], "name": name, "namespace": deployment["metadata"]["namespace"]}
+    metadata["ownerReferences"] = [{"uid": api["uid"]}]
     one = {"kind": "Pod", "metadata": metadata, "spec": dict(template["spec"]), "status": api["pod"]}
     one["spec"]["nodeName"] = template["spec"]["nodeSelector"]["kubernetes.io/hostname"]
     api["objects"][key(one)] = one
 
 
 def delete(api, options, rest):
-    if "f" in options:
+    if "filename" in options or "f" in options:
         for one in json.load(sys.stdin)["items"]:
             api["objects"].pop(key(one), None)
+            api["objects"].pop(
+                "/".join(["Pod", one["metadata"].get("namespace", ""), one["metadata"]["name"] + "-1"]), None
+            )
         return ""
     if rest[0] == "namespace":
         api["objects"].pop("/".join(["Namespace", "", rest[1]]))
@@ -116,7 +126,7 @@ def delete(api, options, rest):
     for word in rest:
         kind, name = word.split("/")
         api["objects"].pop("/".join([KINDS[kind], options["namespace"], name]), None)
-        if kind == "deployment":
+        if kind in ("deployment", "job"):
             api["objects"].pop("/".join(["Pod", options["namespace"], name + "-1"]), None)
     return ""
 

@@ -14,6 +14,7 @@ import yaml
 
 from edgectl import content
 from edgectl.lab import gguf
+from edgectl.workloads import adhoc
 from tests.unit.ansible_playbook import run
 from tests.unit.workloads.cluster import node
 from tests.unit.workloads.ollama_server import State, serving
@@ -33,6 +34,7 @@ class Api:
         nodes[1]["status"]["allocatable"]["memory"] = "7000Mi"
         objects = {f"Node//{one['metadata']['name']}": one for one in nodes}
         document = {"objects": objects, "said": [], "logs": {}, "address": "127.0.0.1", "pod": {"phase": "Running"}}
+        document |= {"uid": "u1", "job": [], "namespace": "workloads"}
         self.file.write_text(json.dumps(document))
         self.port = port
 
@@ -224,3 +226,49 @@ def test_a_purge_takes_the_data_and_the_image_only_where_nobody_else_has_it(
     left = {str(path.relative_to(data)) for path in data.rglob("*")} if data.exists() else set()
     assert left == ({"other", "other/ollama", "other/ollama/models"} if other else set())
     assert ("Image that was imported" in done.stdout) is not other  # A task that is skipped is not shown.
+
+
+def ended(code: int) -> dict[str, Any]:
+    """The status of a pod whose container has ended."""
+    state = {"terminated": {"exitCode": code}}
+    return {"phase": "Failed" if code else "Succeeded", "containerStatuses": [{"state": state}]}
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> dict[str, str]:
+    """What the role is told of an entry that `edgectl run` makes."""
+    command = ["python3", "-c", "print('{{ x }} {y}')"]
+    made = adhoc.workload("debian:12", adhoc.Ask("job", gpus=0, seconds=6, command=command), [])
+    file = tmp_path / "own.yml"
+    file.write_text(yaml.safe_dump(dict(made.data)))
+    return {"workload_name": made.name, "workload_file": str(file)}
+
+
+def test_a_job_of_its_own_runs_to_its_end_each_time_and_is_taken_away(
+    deploy: Deploy, api: Api, own: dict[str, str]
+) -> None:
+    api.put(pod=ended(0), job=[{"type": "Complete", "status": "True"}], logs={"debian-1": "la la"})
+    done = deploy("-v", **own)
+    assert done.returncode == 0, done.stdout
+    (job,) = api.objects("Job")
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == "docker.io/library/debian:12"
+    assert container["args"][-1] == "print('{{ x }} {y}')"
+    assert '"exit_code": 0' in done.stdout
+    assert '"log": "la la"' in done.stdout
+    api.put(pod=ended(3), job=[{"type": "Failed", "status": "True"}], logs={"debian-1": "no such thing"})
+    again = deploy(**own)
+    assert again.returncode != 0
+    assert "debian ended with exit code 3" in again.stdout
+    assert "no such thing" in again.stdout
+    gone = deploy(workload_state="absent", workload_name="debian")
+    assert gone.returncode == 0, gone.stdout
+    assert api.objects("Job") == api.objects("Namespace") == []
+
+
+def test_one_name_is_one_workload(deploy: Deploy, api: Api, own: dict[str, str]) -> None:
+    assert deploy().returncode == 0
+    done = deploy(**{**own, "workload_name": "ollama"})
+    assert done.returncode != 0
+    assert "ollama is there already, as a Deployment: edgectl undeploy ollama first" in done.stdout
+    assert api.objects("Job") == []

@@ -169,3 +169,22 @@ def test_the_catalogue_is_shown_by_category_and_as_a_document(edgectl: Edgectl) 
     assert "jetson, L4T from R36 before R37" in detail
     assert "deepseek-r1:8b" in detail
     assert edgectl("catalog", "olama").code == 2
+
+
+def test_what_others_measured_stands_beside_what_was_measured(
+    edgectl: Edgectl, inventory: Path, playbook: Write
+) -> None:
+    expected = {"board": "Orin NX 16 GB", "tokens_per_s": 16, "source": "example.org"}
+    playbook(play(deployed(plan={**PLAN, "expected": expected})))
+    out = edgectl("deploy", "ollama", inventory, "--plain").out
+    assert "  usual   about 16 tokens/s on an Orin NX 16 GB (example.org)" in out
+    playbook(play(deployed()))
+    assert "usual" not in edgectl("deploy", "ollama", inventory, "--plain").out
+
+
+@pytest.mark.parametrize("columns", ["80", "140"])
+def test_the_catalogue_fits_the_terminal(edgectl: Edgectl, monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    lines = edgectl("catalog").out.splitlines()
+    assert max(len(line) for line in lines) <= int(columns)
+    assert ("PROVED" in lines[1]) is (columns == "140")

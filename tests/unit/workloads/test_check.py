@@ -93,3 +93,31 @@ def test_a_page_and_a_port_answer_or_not(server: State) -> None:
         closed = unused.getsockname()[1]
     with pytest.raises(OSError, match="refused"):
         check.tcp({**where, "port": closed})
+
+
+def test_what_stands_in_an_answer_is_its_proof(server: State) -> None:
+    where = {"address": "127.0.0.1", "port": server.port, "timeout": TIMEOUT, "path": "/api/generate"}
+    server.models = ["tiny:latest"]
+    ask = {**where, "data": {"model": "tiny", "prompt": "Why?", "stream": False}}
+    assert check.http({**ask, "expect": "response"})["answer"] == "la la"
+    with pytest.raises(OSError, match=r"/api/generate answers, but says nothing at choices\.0\.text"):
+        check.http({**ask, "expect": "choices.0.text"})
+
+
+@pytest.mark.parametrize(
+    ("body", "place", "found"),
+    [
+        (b'{"choices": [{"text": "blue"}]}', "choices.0.text", "blue"),
+        (b'{"outputs": [{"data": [10.0]}]}', "outputs.0.data.0", 10.0),
+        (b'{"choices": []}', "choices.0.text", ""),
+        (b'{"choices": ["a"]}', "choices.1", ""),
+        (b'{"status": "ok"}', "status.code", ""),
+        (b"<html>", "status", ""),
+    ],
+)
+def test_a_place_of_an_answer_is_found_or_told(body: bytes, place: str, found: Any) -> None:
+    if found:
+        assert check.at(body, "/x", place) == found
+        return
+    with pytest.raises(OSError, match="/x answers"):
+        check.at(body, "/x", place)

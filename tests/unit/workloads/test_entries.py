@@ -54,11 +54,19 @@ def test_the_categories_that_are_shown_are_those_of_the_form() -> None:
         ("colour", "red", "colour", "is not known"),
         ("environment.HOME", "{home}", "environment.HOME", "the parameter home"),
         ("model.tokens", "length", "model.tokens", "the parameter length"),
+        ("kind", "job", "port", "is for kind service"),
+        ("port", None, "port", "is missing"),
+        ("schedule", "0 3 * * *", "schedule", "kind cronjob"),
+        ("check.expect", "a.b", "check.expect", "is for kind http"),
+        ("files", {"a": "text"}, "files.a", "no absolute path"),
+        ("images.0.digest", "sha256:12", "images[0].digest", "digest"),
+        ("images.0.image", None, "images[0]", "either an image or a repository"),
+        ("images.0.tags", ["r36.4.0"], "images[0]", "only one of repository and tags"),
         ("parameters.context.default", "many", "parameters.context.default", "whole number"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_key(path: str, value: Any, key: str, words: str) -> None:
-    (problem,) = form.problems(changed(path, value))
+    problem, *_ = form.problems(changed(path, value))
     assert problem[0] == key
     assert words in problem[1]
     assert problem[2]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from edgectl import content
 
 filters = content.filter_plugin("edgectl_workloads")
@@ -33,11 +35,36 @@ def test_a_host_is_known_by_what_decides_about_images() -> None:
     box = {"jetson": None, "gpus": [{"kind": "pci", "driver_version": "550.54.15"}]}
     hostvars = {"orin1": {"ansible_facts": {"edgectl": orin}}, "box": {"ansible_facts": {"edgectl": box}}, "off": {}}
     assert filters.hosts(hostvars, ["orin1", "box", "off"]) == {
-        "orin1": {"platform": "jetson", "l4t": "36.4.3", "driver": None, "simulated": "lab"},
-        "box": {"platform": "dgpu", "l4t": None, "driver": "550.54.15", "simulated": None},
+        "orin1": {"platform": "jetson", "l4t": "36.4.3", "board": "", "driver": None, "simulated": "lab"},
+        "box": {"platform": "dgpu", "l4t": None, "board": "", "driver": "550.54.15", "simulated": None},
     }
 
 
 def test_of_a_modules_answer_only_what_a_reader_wants_is_told() -> None:
     answer = {"node": "orin1", "objects": [1], "failed": False, "msg": "x", "invocation": {}, "_ansible_no_log": False}
     assert filters.told(answer) == {"node": "orin1"}
+
+
+@pytest.mark.parametrize(
+    ("model", "gib", "board"),
+    [
+        ("NVIDIA Jetson Orin Nano Developer Kit", 7.4, "Orin Nano 8 GB"),
+        ("NVIDIA Jetson Orin NX Engineering Reference Developer Kit", 15.3, "Orin NX 16 GB"),
+        ("NVIDIA Jetson AGX Orin Developer Kit", 61.4, "AGX Orin 64 GB"),
+        ("NVIDIA Jetson AGX Orin Developer Kit", 29.9, "AGX Orin 32 GB"),
+        ("NVIDIA Jetson AGX Thor Developer Kit", 122.8, "AGX Thor 128 GB"),
+        ("NVIDIA Jetson Xavier NX Developer Kit", 7.4, ""),
+        ("NVIDIA Jetson AGX Orin Developer Kit", 4.0, ""),
+        (None, 15.0, ""),
+    ],
+)
+def test_a_board_is_called_as_in_nvidias_benchmarks(model: str | None, gib: float, board: str) -> None:
+    document = {"jetson": {"model": model}, "memory": {"total_kib": int(gib * (1 << 20))}}
+    assert filters.host(document)["board"] == board
+
+
+def test_data_of_a_check_is_filled_with_what_was_chosen() -> None:
+    data = {"model": "{model}", "prompt": "a {b}", "n": [1, "{model}"], "other": "{other}"}
+    filled = {"model": "tiny", "prompt": "a {b}", "n": [1, "tiny"], "other": "{other}"}
+    assert filters.filled(data, {"model": "tiny"}) == filled
+    assert filters.images(MANIFEST) == ["docker.io/ollama/ollama:0.23.0"]

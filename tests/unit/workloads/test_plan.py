@@ -31,7 +31,7 @@ class Kubectl:
         return self.objects.get(f"{kind}/{name}", {})
 
     def items(self, kind: str, *_: str) -> list[dict[str, Any]]:
-        return {"nodes": self.nodes, "pods": self.pods, "ingressclasses": self.classes}[kind]
+        return {"nodes": self.nodes, "ingressclasses": self.classes}.get(kind, self.pods)
 
 
 def options(name: str = "ollama", **of: Any) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def options(name: str = "ollama", **of: Any) -> dict[str, Any]:
         "name": name, "entry": catalogue.find(name).data, "parameters": {}, "namespace": "workloads", "node": "",
         "hosts": {"nuc1": HOSTS["cpu"], "orin1": HOSTS["jetson"], "orin2": HOSTS["jetson"]}, "platform": "",
         "cpu": False, "file_bytes": 0, "runtime_class": "nvidia", "data_directory": "/data/", "storage_class": "",
-        "storage_gib": 50, "replicas": 1, "expose": "", "beside": [],
+        "storage_gib": 50, "replicas": 1, "expose": "", "beside": [], "brought": [],
     }  # fmt: skip
     return {**usual, **of}
 
@@ -186,3 +186,44 @@ def test_without_a_gpu_its_image_is_that_of_the_cpu_wherever_it_runs() -> None:
     (container,) = plan["objects"][1]["spec"]["template"]["spec"]["containers"]
     assert "limits" not in container["resources"]
     assert "JETSON_JETPACK" not in [variable["name"] for variable in container["env"]]
+
+
+def test_what_others_measured_is_told_for_that_board_and_model_only() -> None:
+    boards = {"board": "Orin NX 16 GB"}
+    hosts = {**options()["hosts"], "orin2": {**HOSTS["jetson"], **boards}}
+
+    def told(model: str, **of: Any) -> Any:
+        return module.planned(options(hosts=hosts, node="orin2", parameters={"model": model}, **of), Kubectl())[
+            "expected"
+        ]
+
+    assert (told("qwen3:4b")["tokens_per_s"], told("qwen3:4b")["board"]) == (16, "Orin NX 16 GB")
+    assert told("deepseek-r1:1.5b") == told("qwen3:4b", cpu=True) == {}
+    hosts["orin2"]["simulated"] = "lab"
+    assert told("qwen3:4b") == {}
+
+
+def test_another_kind_of_the_same_name_stands_in_its_way() -> None:
+    job = {**pod("ollama", "orin1"), "kind": "Job"}
+    assert "ollama is there already, as a Job: edgectl undeploy ollama first" in refused(Kubectl(job))
+    made_by_it = {**job, "kind": "Pod", "metadata": {**job["metadata"], "ownerReferences": [{"uid": "u"}]}}
+    assert module.planned(options(), Kubectl(made_by_it))["node"] == "orin2"
+
+
+@pytest.mark.parametrize(("wanted", "words"), [(2, ""), (4, "it offers 1 nvidia.com/gpu, and 4 are wanted")])
+def test_several_gpus_are_counted(wanted: int, words: str) -> None:
+    entry = {**catalogue.find("ollama").data, "needs": {"gpu": "required", "memory_mib": 1, "gpus": wanted}}
+    if not words:
+        assert module.planned(options(entry=entry), Kubectl())["node"] == "orin1"
+        held = refused(Kubectl(pod("other", "orin1", gpus=3)), entry=entry)
+        assert "orin1: 1 of its 4 nvidia.com/gpu are left, and 2 are wanted" in held
+        return
+    assert words in refused(Kubectl(), entry=entry, node="orin2")
+
+
+def test_a_job_has_no_data_and_goes_where_there_is_room() -> None:
+    entry = catalogue.find("nanoowl").data
+    there = Kubectl(**{"job__nanoowl": on("orin1")})
+    assert module.planned(options("nanoowl"), there)["node"] == "orin2"
+    kept = {**entry, "volumes": [{"name": "data", "path": "/data"}]}
+    assert module.planned(options("nanoowl", entry=kept), there)["node"] == "orin1"
