@@ -70,7 +70,8 @@ class Failures:
         before = self.restarts.setdefault(key, restarts)
         if reason in proof.IMAGE:
             return now - self.image.setdefault(key, now) >= IMAGE_SECONDS
-        return reason == "CrashLoopBackOff" and restarts >= TRIES and restarts > before
+        # A container that cannot even be started shows that (RunContainerError) for most of the time, not the back-off.
+        return reason in proof.STUCK and restarts >= TRIES and restarts > before
 
 
 def of_nvidia(pod: dict[str, Any]) -> bool:

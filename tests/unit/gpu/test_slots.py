@@ -110,8 +110,8 @@ def failures() -> Any:
     return plugin("module_utils/edgectl_gpu_offer.py").Failures()
 
 
-def test_a_plugin_that_has_crashed_a_few_times_is_not_waited_for(failures: Any) -> None:
-    crashing = "CrashLoopBackOff"
+@pytest.mark.parametrize("crashing", ["CrashLoopBackOff", "RunContainerError"])
+def test_a_plugin_that_has_crashed_a_few_times_is_not_waited_for(failures: Any, crashing: str) -> None:
     assert not failures.hopeless([plugin_pod(0)], 0)
     assert not failures.hopeless([plugin_pod(2, crashing)], 20)
     assert not failures.hopeless([plugin_pod(3)], 40)
