@@ -5,14 +5,16 @@ from __future__ import annotations
 import shlex
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from edgectl.cluster.verb import Outcome
-from edgectl.cluster.verified import Proof
 from edgectl.output.jsonl import SCHEMA_VERSION, as_json
 from edgectl.output.words import count, duration, listing
 from edgectl.run.events import Failure
 from edgectl.run.result import RunResult, RunStatus
+
+if TYPE_CHECKING:
+    from edgectl.cluster.verb import Outcome
+    from edgectl.cluster.verified import Proof
 
 _INDENT = "  "
 _NO_BREAK = "\N{NO-BREAK SPACE}"
