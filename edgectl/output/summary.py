@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _INDENT = "  "
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _MOST_LINES = 20
+_LEAST_SECONDS = 0.05
 _LONGEST_LINE = 400
 
 
@@ -167,7 +168,9 @@ def _phases(result: RunResult) -> Iterator[str]:
     if not result.phases:
         return
     # A line may end between two phases, not within "3 min 26 s".
-    phases = ", ".join(f"{phase.name} {duration(phase.seconds)}".replace(" ", _NO_BREAK) for phase in result.phases)
+    # The others had no hosts, in a run that found nothing to do.
+    seen = [phase for phase in result.phases if phase.seconds >= _LEAST_SECONDS]
+    phases = ", ".join(f"{phase.name} {duration(phase.seconds)}".replace(" ", _NO_BREAK) for phase in seen)
     for line in textwrap.wrap(f"{duration(result.seconds)} in all: {phases}", 100, subsequent_indent=_INDENT):
         yield line.replace(_NO_BREAK, " ")
     yield ""
