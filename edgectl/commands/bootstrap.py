@@ -32,12 +32,14 @@ def bootstrap(
     as it should be is measured and left alone.
     """
     from edgectl.cluster import verified
-    from edgectl.commands.running import Show, run_verb, show_proof
+    from edgectl.commands.proof import show_proof
 
     everything = not (limit or extra_vars or full)
     if everything and (proof := verified.look(inventory)):
         show_proof(proof, json=json)
         return
+    from edgectl.commands.running import Show, run_verb
+
     outcome = run_verb(
         "bootstrap",
         inventory=inventory,

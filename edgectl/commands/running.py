@@ -12,7 +12,6 @@ from typing import Any
 from edgectl import content
 from edgectl.cluster.session import Request, Session, open_session
 from edgectl.cluster.verb import Outcome, carry_out
-from edgectl.cluster.verified import Proof
 from edgectl.inventory import load, read, schema
 from edgectl.output import summary
 from edgectl.output.dialog import confirm, terminal_dialog
@@ -83,15 +82,6 @@ def run_verb(
         for line in summary.plan_lines(outcome) if check else summary.lines(outcome):
             print(line)
     return outcome
-
-
-def show_proof(proof: Proof, *, json: bool) -> None:
-    """Print that nothing had to be done, and what that rests on."""
-    if json:
-        JsonLinesRenderer(sys.stdout).write(summary.proof_document(proof))
-        return
-    for line in summary.proof_lines(proof):
-        print(line)
 
 
 def renderer_for(session: Session, verb: str, show: Show) -> Renderer:

@@ -6,18 +6,21 @@ import shlex
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from edgectl.cluster.verb import Outcome
-from edgectl.cluster.verified import Proof
 from edgectl.output.jsonl import SCHEMA_VERSION, as_json
 from edgectl.output.words import count, duration, listing
 from edgectl.run.events import Failure
 from edgectl.run.result import RunResult, RunStatus
 
+if TYPE_CHECKING:
+    from edgectl.cluster.verb import Outcome
+    from edgectl.cluster.verified import Proof
+
 _INDENT = "  "
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _MOST_LINES = 20
+_LEAST_SECONDS = 0.05
 _LONGEST_LINE = 400
 
 
@@ -166,7 +169,9 @@ def _phases(result: RunResult) -> Iterator[str]:
     if not result.phases:
         return
     # A line may end between two phases, not within "3 min 26 s".
-    phases = ", ".join(f"{phase.name} {duration(phase.seconds)}".replace(" ", _NO_BREAK) for phase in result.phases)
+    # The others had no hosts, in a run that found nothing to do.
+    seen = [phase for phase in result.phases if phase.seconds >= _LEAST_SECONDS]
+    phases = ", ".join(f"{phase.name} {duration(phase.seconds)}".replace(" ", _NO_BREAK) for phase in seen)
     for line in textwrap.wrap(f"{duration(result.seconds)} in all: {phases}", 100, subsequent_indent=_INDENT):
         yield line.replace(_NO_BREAK, " ")
     yield ""

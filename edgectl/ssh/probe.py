@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from edgectl import content
 from edgectl.ssh.everywhere import run_everywhere
 from edgectl.ssh.result import Result, Trouble
-from edgectl.ssh.secrets import Secrets, with_password
 from edgectl.ssh.target import Target, of_inventory
 
 if TYPE_CHECKING:
     from edgectl.inventory import Inventory
+    from edgectl.ssh.secrets import Secrets
 
 Document = dict[str, Any]
 
@@ -35,6 +35,8 @@ class ProbeFailure:
 
 def probe_all(inventory: Inventory, secrets: Secrets | None = None) -> dict[str, Document | ProbeFailure]:
     """Read the state of every host of an inventory at once."""
+    from edgectl.ssh.secrets import with_password
+
     password = secrets.become_password if secrets else None
     return probe_targets(with_password(of_inventory(inventory), password))
 

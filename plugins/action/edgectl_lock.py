@@ -20,17 +20,20 @@ from edgectl_checks import Finding
 class ActionModule(ActionBase):
     """Takes or releases the lock of one host."""
 
-    _VALID_ARGS = frozenset(("state", "break_lock", "cluster", "path"))
+    _VALID_ARGS = frozenset(("state", "break_lock", "cluster", "holder", "path"))
 
     def run(self, tmp=None, task_vars=None):
         result = super().run(tmp, task_vars)
-        if self._task.check_mode:
-            return {**result, "changed": False, "holder": {}}
         asked = dict(self._task.args)
+        tried, holder = asked.get("state") == "tried", asked.pop("holder", {})
+        if self._task.check_mode and not tried:
+            return {**result, "changed": False, "holder": {}}
         asked["break_lock"] = boolean(asked.get("break_lock") or task_vars.get("edgectl_break_lock") or False)
         asked["record"] = record_of_this_run(asked, task_vars)
+        if holder.get("id") == asked["record"]["id"]:
+            return {**result, "changed": False, "holder": holder}
         answer = self._execute_module("edgectl_lock", module_args=asked, task_vars=task_vars)
-        if answer.get("failed") or asked.get("state", "taken") == "released":
+        if answer.get("failed") or tried or asked.get("state", "taken") == "released":
             return answer
         if is_over(answer["holder"]):
             asked["replace"] = answer["holder"]["id"]

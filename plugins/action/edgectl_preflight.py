@@ -16,7 +16,7 @@ sys.path.insert(0, str(CONTENT / "plugins" / "lookup"))
 sys.path.insert(0, str(CONTENT / "plugins" / "module_utils"))
 
 from edgectl_checks import OPTIONS, Finding, run_checks  # noqa: E402
-from edgectl_due import receipts_count_for_nothing, role_defaults  # noqa: E402
+from edgectl_due import due_roles, receipts_count_for_nothing, role_defaults  # noqa: E402
 
 
 class ActionModule(ActionBase):
@@ -48,8 +48,14 @@ class ActionModule(ActionBase):
             result["to_enrol"] = [
                 name for name in states if not is_enrolled(states[name], variables[name], options[name])
             ]
+            result["due"] = {name: roles for name in states if (roles := self._due(name, variables, task_vars))}
+            result["due"] |= {name: ["enrol"] for name in result["to_enrol"]}
             result["warnings"] = [one_line(finding) for finding in warnings]
         return result
+
+    def _due(self, name, variables, task_vars) -> list[str]:
+        """The roles that are due on a host, so that a run may know from its start that there is nothing to do."""
+        return due_roles({**variables[name], "hostvars": task_vars["hostvars"]}, self._loader)
 
     def _hosts_to_know(self, task_vars) -> list[str]:
         """The hosts in play, and those that `--limit` leaves out: nobody may take their identity."""

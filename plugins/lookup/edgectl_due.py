@@ -46,6 +46,16 @@ class LookupModule(LookupBase):
         return [is_due(role, variables, self._loader) for role in terms]
 
 
+def due_roles(variables, loader) -> list[str]:
+    """The roles that are due on the host that these variables are of, among those that concern it."""
+    laid_out = {**role_defaults(loader), **_vars("cluster", loader), **variables}
+    try:
+        concerned = Templar(loader=loader, variables=laid_out).template(laid_out["__cluster_roles"])
+    except AnsibleError:  # an option that can't be evaluated
+        return ["cluster"]
+    return [role for role in concerned if is_due(role, variables, loader)]
+
+
 # Molecule skips them in every run; no task here has them.
 _SKIPPED_BY_MOLECULE = frozenset(("molecule-notest", "notest"))
 

@@ -16,12 +16,14 @@ description:
   - Takes or releases a lock on the host, a file in C(/run) that a reboot removes.
   - A lock that somebody else holds is refused with its owner and age. It is taken over when its run is no longer
     alive, which can only be known for runs from this same controller, and when O(break_lock) is true.
+  - With C(tried) the host is probed as well, once the lock is taken, as M(edgectl_facts) does; a lock that somebody
+    else holds is then no failure, so that a host is asked once for both.
   - Never reports a change, since it leaves nothing behind. Does nothing in check mode.
 options:
   state:
     description: What to do with the lock. Only one's own is released.
     type: str
-    choices: [taken, released]
+    choices: [taken, tried, released]
     default: taken
   break_lock:
     description: Take the lock whoever holds it.
@@ -31,6 +33,10 @@ options:
     description: Name of the cluster, shown to those who are refused.
     type: str
     default: ""
+  holder:
+    description: With C(taken), who holds the lock by the result of C(tried). Where it is this run, no host is asked.
+    type: dict
+    default: {}
   path:
     description: The lock's file on the host.
     type: path
@@ -53,12 +59,17 @@ EXAMPLES = r"""
   edgectl_lock:
     state: taken
 
+- name: State of every host, and its lock where that is free
+  edgectl_lock:
+    state: tried
+
 - name: Let other runs in
   edgectl_lock:
     state: released
 """
 
 RETURN = r"""
+ansible_facts: {description: The probe's document under C(edgectl)., returned: with tried, type: dict}
 holder:
   description: Who holds the lock now; empty when nobody does.
   returned: always
@@ -119,9 +130,10 @@ def release(path: str, own: str) -> dict:
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
-            "state": {"type": "str", "choices": ["taken", "released"], "default": "taken"},
+            "state": {"type": "str", "choices": ["taken", "tried", "released"], "default": "taken"},
             "break_lock": {"type": "bool", "default": False},
             "cluster": {"type": "str", "default": ""},
+            "holder": {"type": "dict", "default": {}},
             "path": {"type": "path", "default": "/run/edgectl.lock"},
             "record": {"type": "dict", "default": {}},
             "replace": {"type": "str"},
@@ -130,7 +142,7 @@ def main() -> None:
     )
     asked = module.params
     if module.check_mode:
-        module.exit_json(changed=False, holder=holder_of(asked["path"]) or {})
+        module.exit_json(changed=False, holder=holder_of(asked["path"]) or {}, **facts(asked["state"]))
     try:
         if asked["state"] == "released":
             holder = release(asked["path"], asked["record"].get("id", ""))
@@ -138,7 +150,16 @@ def main() -> None:
             holder = take(asked["path"], asked["record"], asked["replace"], asked["break_lock"])
     except OSError as error:
         module.fail_json(msg=f"the lock {asked['path']} cannot be used: {error.strerror}")
-    module.exit_json(changed=False, holder=holder)
+    module.exit_json(changed=False, holder=holder, **facts(asked["state"]))
+
+
+def facts(state: str) -> dict:
+    """What module edgectl_facts would say, where it is asked for."""
+    if state != "tried":
+        return {}
+    from ansible.module_utils.edgectl_probe import probe
+
+    return {"ansible_facts": {"edgectl": probe()}}
 
 
 if __name__ == "__main__":

@@ -41,4 +41,13 @@ findings:
   returned: always
   type: list
   elements: dict
+due:
+  description: Host to the roles that are due there, or C(enrol); only hosts where something is.
+  returned: success
+  type: dict
+to_enrol:
+  description: Hosts of which the state file does not say what it should.
+  returned: success
+  type: list
+  elements: str
 """

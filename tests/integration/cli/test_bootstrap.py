@@ -39,7 +39,7 @@ def test_success_shows_the_nodes_what_changed_and_what_to_try_next(
 def test_schemas_of_another_edgectl_are_a_note_before_the_run(
     edgectl: Edgectl, inventory: Path, playbook: Write
 ) -> None:
-    playbook("- {name: Verify, hosts: cluster, gather_facts: false}")
+    playbook("- {name: Verify, hosts: cluster, gather_facts: false, tasks: [{ansible.builtin.set_fact: {x: 1}}]}")
     (inventory / ".edgectl").mkdir()
     (inventory / ".edgectl" / "hosts.schema.json").write_text("{}")
     told = f"edgectl schema --write {inventory}\nVerify\n"

@@ -30,6 +30,15 @@ def test_help_imports_nothing_heavy() -> None:
     assert written.splitlines()[-1] == "[]"
 
 
+def test_a_bootstrap_that_finds_nothing_to_do_imports_no_more_than_it_needs() -> None:
+    code = (
+        "import sys, edgectl.commands.bootstrap, edgectl.cluster.verified, edgectl.commands.proof, edgectl.ssh.probe;"
+        f"print([name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    written = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert written == "[]\n"
+
+
 def test_help_says_of_each_command_in_a_whole_sentence_what_it_does(edgectl: Callable[..., Answer]) -> None:
     for words in ((), ("lab",)):
         _, commands = edgectl(*words, "--help").out.split("Commands:\n")

@@ -30,6 +30,8 @@ def included(play: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield "role", task["ansible.builtin.import_role"]["name"]
         elif "ansible.builtin.include_tasks" in task:
             yield "tasks", task["ansible.builtin.include_tasks"]
+        elif "ansible.builtin.import_tasks" in task:
+            yield "tasks", task["ansible.builtin.import_tasks"]
 
 
 def test_bootstrap_has_one_play_for_each_phase_in_order() -> None:
@@ -53,7 +55,30 @@ def test_nothing_but_reading_happens_before_the_checks_have_passed() -> None:
     modules = [
         key for task in plays("bootstrap")[0]["tasks"] for key in task if key.startswith(("edgectl_", "ansible."))
     ]
-    assert modules == ["ansible.builtin.include_tasks", "edgectl_facts", "edgectl_lock", "edgectl_preflight"]
+    assert modules == [
+        "ansible.builtin.import_tasks",
+        "edgectl_lock",
+        "edgectl_lock",
+        "edgectl_preflight",
+        "ansible.builtin.group_by",
+    ]
+
+
+def test_where_nothing_is_to_do_only_the_first_and_the_last_phase_have_hosts() -> None:
+    without = [play["name"] for play in plays("bootstrap") if not play["hosts"].endswith(":!edgectl_nothing_to_do")]
+    assert without == ["Preflight", "Verify"]
+
+
+def test_every_role_is_gated_by_whether_it_concerns_the_host_and_is_due() -> None:
+    gated = [
+        (task["ansible.builtin.include_role"]["name"], task["when"])
+        for play in plays("bootstrap")[2:-1]
+        for task in play["tasks"]
+        if "ansible.builtin.include_role" in task
+    ]
+    assert len(gated) == 9
+    for role, condition in gated:
+        assert condition == f"'{role}' in __cluster_roles and lookup('edgectl_due', '{role}')"
 
 
 def test_reset_takes_kubernetes_from_the_workers_before_the_control_plane() -> None:

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import subprocess
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -130,3 +131,47 @@ def test_an_unknown_holder_can_be_spoken_of_too():
 def test_a_lock_without_an_id_is_somebodys_too(path, tmp_path):
     (tmp_path / "edgectl.lock").write_text(json.dumps({"owner": "ana"}))
     assert module.take(path, record("ben"), None, False) == {"owner": "ana"}
+
+
+@pytest.fixture
+def asking(monkeypatch):
+    """Asks for a lock; returns the answer, and what a host was asked for it."""
+
+    def ask(check_mode=False, **args):
+        asked = []
+        plugin = action.ActionModule(
+            task=SimpleNamespace(args=args, async_val=0, action="edgectl_lock", check_mode=check_mode, diff=False),
+            connection=SimpleNamespace(_shell=SimpleNamespace(tmpdir=None)),
+            play_context=None,
+            loader=None,
+            templar=None,
+            shared_loader_obj=None,
+        )
+
+        def host(_name, module_args, task_vars):
+            asked.append(module_args["state"])
+            return {"changed": False, "holder": holder(id="other")}
+
+        monkeypatch.setattr(plugin, "_execute_module", host)
+        return plugin.run(task_vars={"inventory_hostname": "nuc1"}), asked
+
+    return ask
+
+
+def test_a_lock_that_the_first_look_at_the_host_got_costs_no_second(asking):
+    own = action.record_of_this_run({}, {})
+    assert asking(state="taken", holder=own) == ({"changed": False, "holder": own}, [])
+
+
+def test_a_lock_that_the_first_look_did_not_get_is_asked_for_and_refused(asking):
+    answer, asked = asking(state="tried")
+    assert not answer.get("failed")
+    answer, asked = asking(state="taken", holder=answer["holder"])
+    assert asked == ["taken"]
+    assert answer["failed"] is True
+    assert answer["findings"][0]["id"] == "I-LOCKED"
+
+
+def test_a_plan_reads_hosts_and_takes_no_lock(asking):
+    assert asking(check_mode=True, state="tried")[1] == ["tried"]
+    assert asking(check_mode=True, state="taken")[1] == []

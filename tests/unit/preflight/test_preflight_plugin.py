@@ -57,6 +57,15 @@ def test_sound_hosts_pass_and_change_nothing(hosts):
     assert "failed" not in result
 
 
+def test_what_is_due_is_named_for_each_host_and_enrolment_is_part_of_it(hosts, monkeypatch):
+    monkeypatch.setattr(plugin, "due_roles", lambda variables, _: variables.get("due", []))
+    monkeypatch.setattr(plugin, "is_enrolled", lambda _document, variables, _options: "new" not in variables)
+    assert run(hosts)["due"] == {}
+    hosts["nuc2"]["due"] = ["kubeadm"]
+    hosts["orin1"]["new"] = True
+    assert run(hosts)["due"] == {"nuc2": ["kubeadm"], "orin1": ["enrol"]}
+
+
 def test_every_problem_of_every_host_stands_in_one_message(hosts):
     hosts["nuc2"]["ansible_facts"]["edgectl"]["kubernetes"]["k3s_present"] = True
     hosts["orin1"]["ansible_facts"]["edgectl"]["kernel"]["arch"] = "armv7l"

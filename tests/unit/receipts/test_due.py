@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.loader import filter_loader
+from ansible.template import trust_as_template
 
 from edgectl import content
 from tests.unit.preflight.conftest import load_plugin
@@ -80,6 +81,32 @@ def test_facts_that_no_role_reads_make_nothing_due(host: dict[str, Any]) -> None
 def test_every_role_is_due_on_a_host_that_got_a_machine_id_of_its_own_later(host: dict[str, Any]) -> None:
     change(host["ansible_facts"]["edgectl"], "identity/machine_id", "f" * 32)
     assert due(host) == list(ROLES)
+
+
+@pytest.mark.parametrize("platform", ["cpu", "jetson"])
+def test_a_run_knows_from_its_start_which_roles_are_due_among_those_that_concern_the_host(
+    host: dict[str, Any], platform: str
+) -> None:
+    host["group_names"] = ["cluster", "workers"]
+    concerned = ["machine", "wireguard", "containerd", "pod_network", "kubeadm"]
+    assert gate.due_roles(host, DataLoader()) == []
+    if platform == "jetson":
+        host["ansible_facts"]["edgectl"]["jetson"] = {"l4t": "36.4.0", "soc": "orin"}
+        concerned += ["nvidia_toolkit", "device_plugin", "jetpack"]
+    change(host["ansible_facts"]["edgectl"], "identity/machine_id", "f" * 32)
+    assert gate.due_roles(host, DataLoader()) == concerned
+    host["group_names"] = ["hub"]
+    assert gate.due_roles(host, DataLoader()) == ["machine", "wireguard"]
+    host["cluster_wireguard"] = False
+    assert gate.due_roles(host, DataLoader()) == ["machine"]
+    host["ansible_check_mode"] = True
+    assert gate.due_roles(host, DataLoader()) == ["machine"]
+
+
+def test_an_option_that_cannot_be_evaluated_is_something_to_do(host: dict[str, Any]) -> None:
+    host["group_names"] = ["cluster"]
+    host["cluster_wireguard"] = trust_as_template("{{ nothing_of_that_name }}")
+    assert gate.due_roles(host, DataLoader()) == ["cluster"]
 
 
 def test_no_role_takes_the_receipt_of_another_host(host: dict[str, Any]) -> None:

@@ -106,7 +106,7 @@ def test_several_replicas_need_room_and_slots_for_all_of_them_on_one_node() -> N
     assert (plan["node"], plan["replicas"]) == ("orin1", 2)  # orin2 has more memory, and one slot
     deployment = next(one for one in plan["objects"] if one["kind"] == "Deployment")
     assert deployment["spec"]["replicas"] == 2
-    assert "orin2: 1 of its 1 nvidia.com/gpu are free, and 2 are wanted" in refused(Kubectl(), replicas=2, node="orin2")
+    assert "orin2: it offers 1 nvidia.com/gpu, and 2 are wanted" in refused(Kubectl(), replicas=2, node="orin2")
     most = refused(Kubectl(), replicas=4, node="orin1", parameters={"model": "deepseek-r1:7b"})
     assert "orin1: it needs 20.4 GiB of memory" in most
 
