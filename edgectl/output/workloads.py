@@ -210,8 +210,11 @@ def _addresses(
     last = everything[-1]["plan"]
     parts = {part.name: part for part in (workload.parts if isinstance(workload, Bundle) else (workload,))}
     for one in everything:
+        part = parts[one["plan"]["name"]]
         if one["ready"]:
-            yield from _usage(parts[one["plan"]["name"]], one["plan"], one["ready"], outcome)
+            yield from _usage(part, one["plan"], one["ready"], outcome)
+        elif one["plan"].get("expose") and not part.data["login"]:
+            yield f"warning: {part.title} has no login: anybody who reaches it from outside can use it"
     if not everything[-1]["ready"]:
         yield f"Not waited for. How far it is: edgectl logs {last['name']} {path}{_in(last)}"
     else:
@@ -308,7 +311,8 @@ def _filled(value: object, parameters: Mapping[str, Any]) -> object:
 def _memory(made: Mapping[str, Any]) -> str:
     need = made["memory_mib"]
     parts = [f"{need[what]} {what}" for what in ("runtime", "model", "cache") if need[what]]
-    return f"{made['request_mib']} MiB of {made['free_mib']} left ({' + '.join(parts)})"
+    each = " each" if made.get("replicas", 1) > 1 else ""
+    return f"{made['request_mib']} MiB{each} of {made['free_mib']} left ({' + '.join(parts)})"
 
 
 def _proof(answer: Mapping[str, Any]) -> str:

@@ -90,6 +90,10 @@ def test_what_is_exposed_without_a_login_is_told_with_a_warning(
     assert f"From outside    {url}\n" in answer.out
     assert f"warning: Ollama has no login: anybody who reaches {url} can use it" in answer.out
     assert "  pods    2\n" in answer.out
+    assert "1700 MiB each of 9000 left" in answer.out
+    playbook(play(deployed(plan={**PLAN, "expose": expose}, ready={}, answer={})))
+    later = edgectl("deploy", "ollama", inventory, "--expose", expose, "--no-wait", "--plain")
+    assert "warning: Ollama has no login: anybody who reaches it from outside can use it" in later.out
 
 
 def test_the_document_holds_all_of_it(edgectl: Edgectl, inventory: Path, playbook: Write) -> None:
