@@ -116,9 +116,8 @@ def delete(api, options, rest):
     if "filename" in options or "f" in options:
         for one in json.load(sys.stdin)["items"]:
             api["objects"].pop(key(one), None)
-            api["objects"].pop(
-                "/".join(["Pod", one["metadata"].get("namespace", ""), one["metadata"]["name"] + "-1"]), None
-            )
+            if one["kind"] == "Job":
+                api["objects"].pop(key(one).replace("Job/", "Pod/") + "-1", None)
         return ""
     if rest[0] == "namespace":
         api["objects"].pop("/".join(["Namespace", "", rest[1]]))

@@ -158,7 +158,8 @@ def test_it_is_exposed_and_the_next_deploy_takes_that_back(deploy: Deploy, api: 
     assert done.returncode == 0, done.stdout
     (ingress,) = api.objects("Ingress")
     assert ingress["spec"]["rules"][0]["host"] == "chat.example.org"
-    assert deploy(workload_expose="nodeport").returncode == 0
+    done = deploy(workload_expose="nodeport")
+    assert done.returncode == 0, done.stdout
     assert api.objects("Ingress") == []
     assert [one["spec"]["type"] for one in api.objects("Service")] == ["NodePort"]
     assert deploy().returncode == 0
@@ -211,7 +212,7 @@ def test_it_is_taken_away_with_the_namespace_that_was_made_for_it(deploy: Deploy
 def test_an_entry_that_is_not_there_is_told_with_those_that_are(deploy: Deploy) -> None:
     done = deploy(workload_name="olama")
     assert done.returncode != 0
-    assert "olama is not in the catalogue. It has: ollama" in done.stdout
+    assert "olama is not in the catalogue. It has: chat, ollama, open-webui" in done.stdout
 
 
 @pytest.mark.parametrize("other", [True, False])

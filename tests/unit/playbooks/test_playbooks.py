@@ -104,7 +104,7 @@ def test_reset_undoes_the_roles_of_bootstrap_in_reverse_order() -> None:
         "machine",
     ]
     for role, task in zip(undone, tasks, strict=True):
-        assert task["vars"] == {f"{role}_state": "absent"}
+        assert task["vars"][f"{role}_state"] == "absent"
 
 
 def test_every_file_that_a_playbook_includes_exists() -> None:
