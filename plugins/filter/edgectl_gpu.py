@@ -10,7 +10,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
 
-from edgectl_gpu_sharing import WITH_REPLICAS, impossible_on_a_jetson, misnumbered
+from edgectl_gpu_sharing import WITH_REPLICAS, impossible_on_a_jetson, misnumbered, without_its_daemon
 
 RESOURCE = "nvidia.com/gpu"
 CONFIG_LABEL = "nvidia.com/device-plugin.config"
@@ -41,9 +41,13 @@ def offered(madison: str, source_list: str) -> dict[str, str]:
     return found
 
 
-def sharing_mistake(sharing: Mapping[str, Any], platform: str) -> str:
-    """What is wrong with the option device_plugin_sharing on a host of a platform; empty where nothing is."""
-    mistake = (impossible_on_a_jetson(sharing) if platform == "jetson" else None) or misnumbered(sharing)
+def sharing_mistake(sharing: Mapping[str, Any], platform: str, install: str = "manifests") -> str:
+    """What is wrong with the option device_plugin_sharing on a host of a platform; empty where nothing is.
+
+    install: the option device_plugin_install.
+    """
+    impossible = impossible_on_a_jetson(sharing) if platform == "jetson" else without_its_daemon(sharing, install)
+    mistake = misnumbered(sharing) if impossible is None else impossible
     return f"{mistake.what}: {mistake.why}. Set {mistake.fix}" if mistake else ""
 
 

@@ -48,6 +48,22 @@ def impossible_on_a_jetson(sharing: Mapping[str, Any]) -> Optional[Mistake]:
     )
 
 
+def without_its_daemon(sharing: Mapping[str, Any], install: str) -> Optional[Mistake]:
+    """MPS works through a daemon on the node, which NVIDIA's chart has and our manifests have not.
+
+    install: the option device_plugin_install. (deployments/helm/nvidia-device-plugin/templates/
+    daemonset-mps-control-daemon.yml of github.com/NVIDIA/k8s-device-plugin; the plugin does not start without it:
+    internal/plugin/server.go, Start.)
+    """
+    if sharing.get("mode") != "mps" or install == "chart":
+        return None
+    return Mistake(
+        "sharing by mps needs NVIDIA's control daemon",
+        f"{OPTION}.mode: mps, with device_plugin_install: {install}; the daemon comes with NVIDIA's chart alone",
+        f"device_plugin_install: chart, or {OPTION}: {{mode: time-slicing, replicas: 2}}",
+    )
+
+
 def number(sharing: Mapping[str, Any]) -> int:
     """As how many a GPU is to be offered, 0 where that is no number: `-e` and templates bring text."""
     text = str(sharing.get("replicas") or 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from edgectl_gpu_sharing import impossible_on_a_jetson, misnumbered, number
+from edgectl_gpu_sharing import impossible_on_a_jetson, misnumbered, number, without_its_daemon
 
 from .model import Facts, Finding, HostState, check
 
@@ -53,6 +53,14 @@ def sharing_is_possible_on_a_jetson(host: HostState) -> Optional[Finding]:
 @check(layer="gpu", id="G-SHARING-REPLICAS", nodes_only=True)
 def replicas_fit_the_way_of_sharing(host: HostState) -> Optional[Finding]:
     mistake = misnumbered(_sharing(host))
+    return Finding(*mistake) if mistake else None
+
+
+@check(layer="gpu", id="G-SHARING-MPS", nodes_only=True)
+def mps_has_its_daemon(host: HostState) -> Optional[Finding]:
+    if not _cards(host):
+        return None
+    mistake = without_its_daemon(_sharing(host), str(host.option("device_plugin_install", "manifests")))
     return Finding(*mistake) if mistake else None
 
 

@@ -111,6 +111,11 @@ CASES = {
         "error",
         "replicas: 2",
     ),
+    "G-SHARING-MPS": (
+        broken("gpus", [RUNNING], option_device_plugin_sharing={"mode": "mps", "replicas": 2}),
+        "error",
+        "device_plugin_install: chart",
+    ),
     "G-SHARING-MEMORY": (
         broken("jetson", ORIN, option_device_plugin_sharing={"mode": "time-slicing", "replicas": 6}),
         "warning",

@@ -81,11 +81,12 @@ def test_every_label_is_one_that_kubernetes_takes(sharing: dict[str, Any]) -> No
     [
         ({}, "jetson", ""),
         ({"mode": "time-slicing", "replicas": "2"}, "jetson", ""),
-        ({"mode": "mps", "replicas": 2}, "dgpu", ""),
+        ({"mode": "mig"}, "dgpu", ""),
+        ({"mode": "mps", "replicas": 2}, "dgpu", "sharing by mps needs NVIDIA's control daemon"),
         ({"mode": "mps", "replicas": 2}, "jetson", "a Jetson's GPU can't be shared by mps"),
         ({"mode": "mig"}, "jetson", "a Jetson's GPU can't be shared by mig"),
         ({"mode": "time-slicing", "replicas": 1}, "jetson", "needs replicas of 2 or more, and has 1"),
-        ({"mode": "mps", "replicas": "many"}, "dgpu", "needs replicas of 2 or more, and has many"),
+        ({"mode": "time-slicing", "replicas": "many"}, "dgpu", "needs replicas of 2 or more, and has many"),
         ({"replicas": 4}, "dgpu", "replicas mean nothing with mode none"),
     ],
 )
@@ -94,7 +95,11 @@ def test_a_way_of_sharing_that_cannot_be_is_told_with_what_to_write(
 ) -> None:
     told = gpu.sharing_mistake(sharing, platform)
     assert said in told
-    assert ("Set device_plugin_sharing: {mode: " in told) is bool(said)
+    assert ("device_plugin_sharing: {mode: " in told) is bool(said)
+
+
+def test_mps_has_its_daemon_with_nvidias_chart() -> None:
+    assert gpu.sharing_mistake({"mode": "mps", "replicas": 2}, "dgpu", "chart") == ""
 
 
 MADISON = """\
