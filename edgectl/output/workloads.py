@@ -354,8 +354,10 @@ def removed_lines(outcome: Outcome, workload: Workload | Bundle, *, purge: bool)
     yield f"{workload.title}: removed {', '.join(removed)}" if removed else f"{workload.title} was not there.{near}"
     if purge:
         yield "Its data is deleted on every host that answered."
-    else:
+    elif "images" in workload.data or isinstance(workload, Bundle):
         yield "Its data stays for the next deploy; --purge deletes it."
+    elif removed:
+        yield "What it kept in volumes stays; --purge deletes it."
     for host, reason in outcome.session.missing.items():
         yield f"{host} was left out: {reason}"
     yield f"Log: {outcome.result.log_path}"

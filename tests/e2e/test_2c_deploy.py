@@ -6,11 +6,13 @@ The program is the real one, its model has random weights, and it computes on th
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
+import urllib.request
 from typing import Any
 
 from edgectl.exitcodes import ExitCode
-from tests.e2e.cluster import Cluster, edgectl
+from tests.e2e.cluster import EDGECTL, Cluster, edgectl
 
 NODE = "orin1"
 
@@ -45,6 +47,38 @@ def test_ollama_answers_from_a_pod_that_holds_the_gpu(cluster: Cluster) -> None:
 
 def test_deployed_again_nothing_is_changed(cluster: Cluster) -> None:
     assert result(deploy(cluster, "lab-tiny", "--json"))["changes"] == []
+
+
+def test_it_is_reached_from_this_machine_until_ctrl_c(cluster: Cluster) -> None:
+    opened = subprocess.Popen([EDGECTL, "open", "ollama", str(cluster.inventory)], stdout=subprocess.PIPE, text=True)
+    assert opened.stdout
+    try:
+        url = opened.stdout.readline().strip()
+        with urllib.request.urlopen(f"{url}/api/version", timeout=30) as answer:  # noqa: S310 - a port of this machine
+            assert json.load(answer)["version"]
+    finally:
+        opened.send_signal(signal.SIGINT)
+        assert opened.wait(timeout=30) == ExitCode.OK
+        opened.stdout.close()
+
+
+def test_its_log_is_read_and_its_share_of_the_gpu_is_seen(cluster: Cluster) -> None:
+    assert "/api/version" in edgectl("logs", "ollama", str(cluster.inventory)).stdout
+    top = edgectl("top", str(cluster.inventory)).stdout
+    assert "held by workloads/ollama-" in top
+    assert "simulated" in top
+
+
+def test_any_image_runs_as_a_job_that_tells_its_exit_code(cluster: Cluster) -> None:
+    image, inventory = "docker.io/ollama/ollama:0.23.0", str(cluster.inventory)
+    job = ["run", image, "-i", inventory, "--cpu", "--job", "--name", "job", "--"]
+    done = edgectl(*job, "--version").stdout
+    assert "with exit code 0" in done
+    assert "client version is" in done
+    failed = edgectl(*job, "no-such-command", check=False)
+    assert failed.returncode == ExitCode.FAILED
+    assert 'unknown command "no-such-command"' in failed.stdout + failed.stderr
+    edgectl("undeploy", "job", inventory)
 
 
 def test_its_data_outlives_it_until_it_is_purged(cluster: Cluster) -> None:
