@@ -13,6 +13,7 @@ from typing import Any
 
 from edgectl.exitcodes import ExitCode
 from tests.e2e.cluster import EDGECTL, Cluster, edgectl
+from tests.unit.workloads.test_objects import CASES, made
 
 NODE = "orin1"
 
@@ -24,6 +25,22 @@ def deploy(cluster: Cluster, model: str, *options: str, check: bool = True) -> s
 def result(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return document
+
+
+def test_the_api_takes_the_objects_of_every_entry_on_every_platform(cluster: Cluster) -> None:
+    """A dry run on the server: it knows every field, and every rule that a field has to keep."""
+    objects = [one for case in CASES for one in made(*case.values, namespace="default").values()]
+    everything = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+    done = subprocess.run(
+        [EDGECTL, "kubectl", "-i", str(cluster.inventory), "--", "apply", "--dry-run=server", "-o", "name", "-f", "-"],
+        input=everything,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == len(objects)
 
 
 def test_a_model_that_cannot_fit_is_refused_with_the_largest_that_can(cluster: Cluster) -> None:
