@@ -125,7 +125,7 @@ def _nodes(summary: Mapping[str, Any]) -> Iterator[str]:
             str(node.get("internal_ip") or ""),
             str(node.get("version") or ""),
             str(node.get("platform") or ""),
-            str(node.get("os") or ""),
+            str(node.get("os") or "").partition(" (")[0],  # A code name would not fit into 80 columns.
         )
         for node in nodes
     ]
