@@ -19,6 +19,8 @@ Three machines, one cluster. Try next:
   $(command -v edgectl) lab ssh orin1
   $(command -v edgectl) probe -i $inventory orin1
   $(command -v edgectl) verify gpu $inventory
+  $(command -v edgectl) top $inventory
+  $(command -v edgectl) open ollama $inventory
   $(command -v edgectl) catalog
   make demo-clean       removes the lab and everything it made
 END
