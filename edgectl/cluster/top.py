@@ -16,7 +16,6 @@ from edgectl.recording import capture
 from edgectl.ssh.probe import Document, ProbeFailure
 from edgectl.ssh.target import of_inventory
 
-PART_OF = ("app.kubernetes.io/part-of", "edgectl-workloads")
 _KIB_IN_MIB = 1024
 
 
@@ -115,15 +114,11 @@ def _by_process(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 def _of_node(name: str, node: Mapping[str, Any], pods: Sequence[dict[str, Any]]) -> dict[str, Any]:
     fit, gpu_pods = content.module_util("edgectl_workload_fit"), content.module_util("edgectl_gpu_pods")
-    here = [
-        pod
-        for pod in pods
-        if pod["spec"].get("nodeName") == name and pod.get("status", {}).get("phase") not in gpu_pods.ENDED
-    ]
+    known = content.module_util("edgectl_workload_labels")
+    here = gpu_pods.living(pods, name)
     resource, offered = fit.resource_of(node)
-    label, part = PART_OF
     labels = [pod["metadata"].get("labels") or {} for pod in here]
-    running = sorted({of["app.kubernetes.io/name"] for of in labels if of.get(label) == part})
+    running = sorted({of[known.NAME] for of in labels if of.get(known.PART_OF) == known.WORKLOADS})
     return {
         "slots": Slots(resource, offered, gpu_pods.holders(here, name, resource)) if offered else None,
         "requested_mib": sum(fit.requested_mib(pod) for pod in here),

@@ -25,8 +25,6 @@ LOOPBACK = "127.0.0.1"
 _UNPRIVILEGED = 1024
 # Long enough for a refusal to come back from the node of the pod.
 _WAIT_S = 0.5
-# By which the role marks what it makes (plugins/module_utils/edgectl_workload_objects.py).
-_PART = "app.kubernetes.io/part-of=edgectl-workloads"
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ def look(inventory: Inventory, login: Login, name: str, namespace: str) -> Deplo
     (found, events), target = objects.get(
         inventory,
         login,
-        ("deployments,services,pods", "--all-namespaces", "--selector", f"app.kubernetes.io/name={name},{_PART}"),
+        ("deployments,services,pods", "--all-namespaces", "--selector", _selector(name)),
         ("events", "--namespace", namespace, "--field-selector", "involvedObject.kind=Pod"),
     )
     here = [one for one in found if one["metadata"]["namespace"] == namespace]
@@ -67,6 +65,10 @@ def look(inventory: Inventory, login: Login, name: str, namespace: str) -> Deplo
     if not deployment and not pods:
         raise _not_there(inventory, name, namespace, {one["metadata"]["namespace"] for one in found})
     return Deployed(name, namespace, deployment, _first(here, "Service"), pods, events, target)
+
+
+def _selector(name: str) -> str:
+    return str(content.module_util("edgectl_workload_labels").selector(name))
 
 
 def _first(found: Sequence[dict[str, Any]], kind: str) -> dict[str, Any]:
@@ -160,7 +162,7 @@ def logs(inventory: Inventory, found: Deployed, wanted: Log) -> int:
         options.append(pods[0])
     else:
         # One that has nothing to say must not keep the others from it.
-        options += ["--selector", f"app.kubernetes.io/name={found.name},{_PART}", "--prefix", "--ignore-errors"]
+        options += ["--selector", _selector(found.name), "--prefix", "--ignore-errors"]
         options.append(f"--max-log-requests={len(found.pods)}")
     code = kubectl.stream(kubectl.command_line(inventory, ["logs", *options]), found.target)
     if code == openssh.CONNECTION_FAILED:

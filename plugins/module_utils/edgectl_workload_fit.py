@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 
-from ansible.module_utils.edgectl_gpu_pods import ENDED, holders
+from ansible.module_utils.edgectl_gpu_pods import effective, holders, living
 from ansible.module_utils.edgectl_image_tags import choose_tag
 
 TYPE_CHECKING = False
@@ -139,15 +139,8 @@ def _release(text: str) -> tuple[int, ...]:
 
 
 def requested_mib(pod: dict[str, Any]) -> int:
-    """Memory that the scheduler counts for a pod, in MiB. (Kubernetes documentation, "Init Containers", resources.)"""
-    spec = pod.get("spec", {})
-    side, most = 0, 0
-    for container in spec.get("initContainers") or []:
-        own = _request(container)
-        side += own if container.get("restartPolicy") == "Always" else 0
-        most = max(most, side if container.get("restartPolicy") == "Always" else side + own)
-    whole = max(most, side + sum(_request(container) for container in spec.get("containers") or []))
-    return whole + mib((spec.get("overhead") or {}).get("memory", 0))
+    """Memory that the scheduler counts for a pod, in MiB. (Kubernetes documentation, "Pod Overhead".)"""
+    return effective(pod, _request) + mib((pod.get("spec", {}).get("overhead") or {}).get("memory", 0))
 
 
 def _request(container: dict[str, Any]) -> int:
@@ -187,7 +180,7 @@ def assess(
     if host is None:
         return {**fit, "why_not": "edgectl knows nothing of its host: it did not answer, or is not in the inventory"}
     fit.update(platform=host["platform"], simulated=bool(host.get("simulated")), needs_mib=sum(need.values()))
-    here = [pod for pod in pods if pod["spec"].get("nodeName") == name and pod["status"].get("phase") not in ENDED]
+    here = living(pods, name)
     image, no_image = image_for(entry, host, node["status"]["nodeInfo"]["architecture"], cpu=fit["cpu"])
     fit["image"] = image
     fit["resource"], slots = resource_of(node)

@@ -9,6 +9,7 @@ import re
 from ansible.module_utils.edgectl_workload_entry import filled
 from ansible.module_utils.edgectl_workload_fit import GPU_MEMORY, HOSTNAME, reference
 from ansible.module_utils.edgectl_workload_kinds import of_kind
+from ansible.module_utils.edgectl_workload_labels import MANAGED, identity, labels
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,12 +17,6 @@ if TYPE_CHECKING:
 
 # Our own note on a pod: which files it was started with.
 FILES = "edgectl.io/files"
-MANAGED = {"app.kubernetes.io/managed-by": "edgectl"}
-
-
-def labels(name: str) -> dict[str, str]:
-    """By which a workload's objects are known."""
-    return {**MANAGED, "app.kubernetes.io/name": name, "app.kubernetes.io/part-of": "edgectl-workloads"}
 
 
 def namespace(name: str) -> dict[str, Any]:
@@ -45,7 +40,7 @@ def objects(name: str, entry: dict[str, Any], chosen: dict[str, Any], plan: dict
     if plan["storage_class"]:
         found += [_claim(name, volume, plan) for volume in entry.get("volumes", [])]
     metadata = {"name": name, "namespace": plan["namespace"], "labels": labels(name)}
-    selector = {"app.kubernetes.io/name": name, "app.kubernetes.io/part-of": "edgectl-workloads"}
+    selector = identity(name)
     annotations = {}
     if plan["gpu"] and plan["platform"] == "dgpu":
         annotations[GPU_MEMORY] = str(plan["needs_mib"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.edgectl_kubectl import Kubectl, KubectlError
+from ansible.module_utils.edgectl_workload_labels import selector
 
 DOCUMENTATION = r"""
 module: edgectl_workload_absent
@@ -36,14 +37,14 @@ RETURN = r"""
 removed: {description: What was deleted., type: list, elements: str, returned: always}
 """
 
-MINE = "app.kubernetes.io/managed-by=edgectl,app.kubernetes.io/part-of=edgectl-workloads"
+MANAGED = "app.kubernetes.io/managed-by=edgectl"
 KINDS = "ingresses,deployments,services,jobs,cronjobs,pods,configmaps"
 DATA = "persistentvolumeclaims,secrets"
 
 
 def remove(kubectl, options, dry):
     inside = ("--namespace", options["namespace"])
-    own = "{},app.kubernetes.io/name={}".format(MINE, options["name"])
+    own = MANAGED + "," + selector(options["name"])
     kinds = KINDS + "," + DATA if options["purge"] else KINDS
     found = kubectl.items(kinds, *inside, "--selector", own)
     # What a Deployment, a Job or a CronJob has made goes with it.

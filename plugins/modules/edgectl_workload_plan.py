@@ -9,6 +9,7 @@ from ansible.module_utils import edgectl_workload_objects as made
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.edgectl_kubectl import Kubectl, KubectlError
 from ansible.module_utils.edgectl_workload_kinds import OBJECTS
+from ansible.module_utils.edgectl_workload_labels import selector
 
 DOCUMENTATION = r"""
 module: edgectl_workload_plan
@@ -222,8 +223,7 @@ def will_be(plan, number):
 def refuse_another_kind(kubectl, entry, name, namespace):
     """One name is one workload: a Service would lead to the pods of a job of the same name."""
     own = OBJECTS[form.kind_of(entry)]
-    selector = "app.kubernetes.io/name={},app.kubernetes.io/part-of=edgectl-workloads".format(name)
-    found = kubectl.items("deployments,jobs,cronjobs,pods", "--namespace", namespace, "--selector", selector)
+    found = kubectl.items("deployments,jobs,cronjobs,pods", "--namespace", namespace, "--selector", selector(name))
     for one in found:
         if not one["metadata"].get("ownerReferences") and one.get("kind", own).lower() != own:
             raise Refusal("{0} is there already, as a {1}: edgectl undeploy {0} first, or another name".format(

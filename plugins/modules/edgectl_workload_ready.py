@@ -7,6 +7,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.edgectl_kubectl import Kubectl, KubectlError
 from ansible.module_utils.edgectl_workload_kinds import OBJECTS
 from ansible.module_utils.edgectl_workload_kinds import judge as judge_other
+from ansible.module_utils.edgectl_workload_labels import selector
 from ansible.module_utils.edgectl_workload_state import judge, last_lines
 
 DOCUMENTATION = r"""
@@ -62,8 +63,7 @@ def look(kubectl, name, namespace, kind="service"):
         return look_at_other(kubectl, name, namespace, kind)
     inside = ("--namespace", namespace)
     deployment = kubectl.get("deployment", name, *inside)
-    selector = "app.kubernetes.io/name={},app.kubernetes.io/part-of=edgectl-workloads".format(name)
-    pods = kubectl.items("pods", *inside, "--selector", selector)
+    pods = kubectl.items("pods", *inside, "--selector", selector(name))
     verdict, why = judge(deployment, pods, [])
     pod = pods[-1]["metadata"]["name"] if pods else ""
     if verdict != "ready":
@@ -88,8 +88,7 @@ def look_at_other(kubectl, name, namespace, kind):
     """A job, a cronjob or a shell."""
     inside = ("--namespace", namespace)
     found = kubectl.get(OBJECTS[kind], name, *inside)
-    selector = "app.kubernetes.io/name={},app.kubernetes.io/part-of=edgectl-workloads".format(name)
-    pods = kubectl.items("pods", *inside, "--selector", selector) if kind == "job" else [found] if found else []
+    pods = kubectl.items("pods", *inside, "--selector", selector(name)) if kind == "job" else [found] if found else []
     pods.sort(key=lambda pod: pod["metadata"].get("creationTimestamp", ""))
     verdict, why, code = judge_other(kind, found, pods, [])
     if verdict == "waiting":
