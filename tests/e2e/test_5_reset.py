@@ -45,6 +45,16 @@ def test_kubernetes_that_edgectl_did_not_put_there_stops_bootstrap_and_survives_
         cluster.ssh("nuc2", "rm -r /etc/kubernetes")
 
 
+def test_reset_keeps_what_workloads_kept_and_tells_where_it_is(cluster: Cluster) -> None:
+    data = "/var/lib/edgectl/workloads"
+    cluster.ssh("nuc2", f"mkdir -p {data}/workloads/ollama && echo weights > {data}/workloads/ollama/model")
+    reset = edgectl("reset", str(cluster.inventory), "--limit", "nuc2", "--yes")
+    assert "note on nuc2: data of workloads stays" in reset.stdout
+    assert f"sudo rm -r {data}" in " ".join(reset.stdout.split())
+    assert cluster.ssh("nuc2", f"cat {data}/workloads/ollama/model") == "weights\n"
+    cluster.ssh("nuc2", "rm -r /var/lib/edgectl")
+
+
 def test_bootstrap_after_a_reset_works(cluster: Cluster) -> None:
     # The next file has orin1 join.
     cluster.bootstrap("--limit", "nuc1,nuc2")
