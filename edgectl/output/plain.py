@@ -35,8 +35,6 @@ class PlainRenderer:
         self._verbose = verbose
         self._changes = 0
         self._failures = 0
-        # A phase that has begun and in which nothing has happened yet; where it stays so, it had no hosts.
-        self._begun = ""
         self._waiting: set[tuple[str, str]] = set()
         self._warned: set[str] = set()
 
@@ -52,14 +50,10 @@ class PlainRenderer:
         self._write(text)
 
     def take(self, event: Event) -> None:
-        if isinstance(event, PhaseStarted):
-            self._changes = self._failures = 0
-            self._begun = event.phase
-            return
-        if self._begun and not isinstance(event, PhaseFinished):
-            self._write(self._begun)
-            self._begun = ""
         match event:
+            case PhaseStarted():
+                self._changes = self._failures = 0
+                self._write(event.phase)
             case PhaseFinished():
                 self._phase_finished(event)
             case HostDone():
@@ -74,9 +68,6 @@ class PlainRenderer:
                 self._warned_of(event)
 
     def _phase_finished(self, event: PhaseFinished) -> None:
-        if self._begun:
-            self._begun = ""
-            return
         parts = [count(self._changes, "change")]
         if self._failures:
             parts.append(count(self._failures, "failure"))

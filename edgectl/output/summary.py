@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _INDENT = "  "
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _MOST_LINES = 20
-_LEAST_SECONDS = 0.05
 _LONGEST_LINE = 400
 
 
@@ -169,9 +168,7 @@ def _phases(result: RunResult) -> Iterator[str]:
     if not result.phases:
         return
     # A line may end between two phases, not within "3 min 26 s".
-    # The others had no hosts, in a run that found nothing to do.
-    seen = [phase for phase in result.phases if phase.seconds >= _LEAST_SECONDS]
-    phases = ", ".join(f"{phase.name} {duration(phase.seconds)}".replace(" ", _NO_BREAK) for phase in seen)
+    phases = ", ".join(f"{phase.name} {duration(phase.seconds)}".replace(" ", _NO_BREAK) for phase in result.phases)
     for line in textwrap.wrap(f"{duration(result.seconds)} in all: {phases}", 100, subsequent_indent=_INDENT):
         yield line.replace(_NO_BREAK, " ")
     yield ""

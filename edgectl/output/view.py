@@ -192,6 +192,9 @@ class View:
         if number is None:
             number = len(self.phases)
             self.phases.append(PhaseRow(event.phase))
+        for passed_over in self.phases[:number]:
+            if passed_over.mark is Mark.PENDING:
+                passed_over.mark = Mark.ABSENT
         self.phases[number].mark, self.phases[number].started = Mark.RUNNING, event.time
         self._current = number
         self._cut_short = None

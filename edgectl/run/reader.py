@@ -29,6 +29,7 @@ from edgectl.run.events import (
 SUMMARY_KEY = "edgectl_summary"
 HIDDEN = "its output is hidden, since it may hold a secret (no_log)"
 
+_HAPPENING = ("playbook_on_task_start", "playbook_on_handler_task_start", "runner_")
 _TALLY = ("ok", "changed", "failures", "dark", "skipped", "rescued", "ignored")
 _STDERR_LINES = 20
 # In the path of every file that Ansible makes on this machine (ansible/config/manager.py, 2.19).
@@ -38,11 +39,14 @@ _TEMPORARY = "/ansible-local-"
 class EventReader:
     """Keeps what one raw event does not tell: the phase, and the items of a loop that failed.
 
+    A phase begins with the first thing that happens in it: one without hosts never does.
+
     redact: applied to all text that comes from a host, so that no renderer needs to think of it.
     """
 
     def __init__(self, redact: Callable[[str], str] = str) -> None:
         self._redact = redact
+        self._announced: tuple[str, float] | None = None
         self._phase = ""
         self._phase_started = 0.0
         self._failed_items: dict[tuple[str, str], list[str]] = {}
@@ -52,11 +56,12 @@ class EventReader:
         kind = str(raw.get("event", ""))
         data: Mapping[str, Any] = raw.get("event_data") or {}
         now = _timestamp(raw.get("created"))
+        if kind.startswith(_HAPPENING):
+            yield from self._open_phase()
         match kind:
             case "playbook_on_play_start":
                 yield from self._close_phase(now)
-                self._phase, self._phase_started = str(data.get("name") or data.get("play") or "play"), now
-                yield PhaseStarted(now, self._phase)
+                self._announced = str(data.get("name") or data.get("play") or "play"), now
             case "playbook_on_task_start" | "playbook_on_handler_task_start":
                 handler = bool(data.get("is_conditional")) or kind == "playbook_on_handler_task_start"
                 yield TaskStarted(now, _task(data), str(data.get("role", "")), handler)
@@ -87,6 +92,11 @@ class EventReader:
     def finish(self) -> Iterator[Event]:
         """Close the phase that was running when the run was stopped."""
         yield from self._close_phase(time.time())
+
+    def _open_phase(self) -> Iterator[Event]:
+        if self._announced:
+            (self._phase, self._phase_started), self._announced = self._announced, None
+            yield PhaseStarted(self._phase_started, self._phase)
 
     def _close_phase(self, now: float) -> Iterator[Event]:
         if self._phase:

@@ -10,7 +10,6 @@ import pytest
 from edgectl.output.jsonl import JsonLinesRenderer
 from edgectl.output.plain import PlainRenderer
 from edgectl.output.renderer import Style, choose_style
-from edgectl.run.events import PhaseFinished, PhaseStarted, TaskStarted
 from tests.unit.run.recorded import events
 
 
@@ -36,16 +35,6 @@ def test_plain_and_verbose_counts_every_attempt_and_every_task() -> None:
     lines = plain(verbose=True)
     assert sum("waiting" in line and "nuc1" in line for line in lines) == 2
     assert any(line.startswith("  nuc1: ok: Packages (") for line in lines)
-
-
-def test_plain_says_nothing_of_a_phase_without_hosts() -> None:
-    lines: list[str] = []
-    renderer = PlainRenderer(lines.append)
-    ended = PhaseFinished(1, "Driver", 0.0)
-    task = TaskStarted(1, "Container runtime", "containerd", handler=False)
-    for event in (PhaseStarted(0, "Driver"), ended, PhaseStarted(1, "Runtime"), task, PhaseFinished(3, "Runtime", 2.0)):
-        renderer.take(event)
-    assert lines == ["Runtime", "  Runtime ended after 2.0 s: 0 changes"]
 
 
 def test_json_is_one_document_a_line_with_a_version() -> None:

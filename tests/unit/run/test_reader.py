@@ -121,8 +121,16 @@ def test_what_a_role_tells_by_debug_is_a_note_and_what_it_shows_of_a_variable_is
 
 def test_a_run_that_was_stopped_closes_its_phase() -> None:
     reader = EventReader()
-    list(reader.read(raw()[1]))
+    for event in raw()[1:3]:
+        list(reader.read(event))
     assert [type(event) for event in reader.finish()] == [PhaseFinished]
+
+
+def test_a_phase_without_hosts_never_begins() -> None:
+    reader, seen = EventReader(), []
+    for event in ("playbook_on_play_start", "playbook_on_no_hosts_matched", "playbook_on_stats"):
+        seen += list(reader.read({"event": event, "event_data": {"name": "Driver"}}))
+    assert [type(event) for event in seen] == [Tally]
 
 
 def test_events_nobody_knows_and_empty_ones_mean_nothing() -> None:
