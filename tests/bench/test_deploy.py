@@ -18,7 +18,8 @@ QUESTION = json.dumps({"model": MODEL, "prompt": "Why is the sky blue?"})
 AND_THEN = f"""
 until [ "$(kubectl -n workloads get deployment ollama -o 'jsonpath={{.status.readyReplicas}}')" = 1 ]; do sleep 1; done
 address=$(kubectl -n workloads get service ollama -o 'jsonpath={{.spec.clusterIP}}')
-curl -sfN "http://$address:11434/api/generate" -d {shlex.quote(QUESTION)} | head -1
+python3 -c 'import sys, urllib.request as r; print(r.urlopen(sys.argv[1], sys.argv[2].encode()).readline().decode())' \
+  "http://$address:11434/api/generate" {shlex.quote(QUESTION)}
 """
 
 
