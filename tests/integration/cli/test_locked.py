@@ -27,9 +27,11 @@ TASK = "One run at a time on a host"
 
 
 def plays(directory: Path, then: dict[str, Any]) -> str:
-    """The task by which bootstrap's preflight takes the locks, which lie in a directory here, and another one."""
-    preflight = yaml.safe_load((content.root() / "playbooks" / "bootstrap.yml").read_text())[0]
-    preflight["tasks"] = [task for task in preflight["tasks"] if task["name"] == TASK]
+    """The task by which every preflight takes the locks, which lie in a directory here, and another one."""
+    playbooks = content.root() / "playbooks"
+    preflight = yaml.safe_load((playbooks / "bootstrap.yml").read_text())[0]
+    tasks = yaml.safe_load((playbooks / "tasks" / "look_and_lock.yml").read_text())
+    preflight["tasks"] = [task for task in tasks if task["name"] == TASK]
     preflight["module_defaults"] = {"edgectl_lock": {"path": f"{directory}/{{{{ inventory_hostname }}}}.lock"}}
     work = {"name": "Machine", "hosts": "cluster", "gather_facts": False, "tasks": [{"name": "Work", **then}]}
     return yaml.safe_dump([preflight, work], sort_keys=False)

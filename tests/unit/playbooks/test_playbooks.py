@@ -52,16 +52,14 @@ def test_every_phase_after_the_first_begins_by_looking_for_the_control_plane() -
 
 
 def test_nothing_but_reading_happens_before_the_checks_have_passed() -> None:
-    modules = [
-        key for task in plays("bootstrap")[0]["tasks"] for key in task if key.startswith(("edgectl_", "ansible."))
-    ]
-    assert modules == [
+    tasks = plays("bootstrap")[0]["tasks"]
+    assert [key for task in tasks for key in task if key.startswith(("edgectl_", "ansible."))] == [
         "ansible.builtin.import_tasks",
-        "edgectl_lock",
-        "edgectl_lock",
+        "ansible.builtin.import_tasks",
         "edgectl_preflight",
         "ansible.builtin.group_by",
     ]
+    assert tasks[1]["ansible.builtin.import_tasks"] == "tasks/look_and_lock.yml"
 
 
 def test_where_nothing_is_to_do_only_the_first_and_the_last_phase_have_hosts() -> None:
