@@ -34,7 +34,7 @@ _GAP = 2
 _FEW, _NARROW = 3, 4  # so many lines a list needs, and so many cells a column, to be of use
 _SHORTEST_NAME = 12
 # From this width on, what a host does stands beside its row.
-_BESIDE = 44
+_BESIDE = 60
 # More rows than these are no display any more, on a terminal of any height.
 _MOST_ROWS = 16
 

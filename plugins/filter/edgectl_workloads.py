@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
+
+from edgectl_gguf import problem as no_model  # noqa: E402
 
 # Words in the model's name, what the board is called, and from how many GiB on it is one of how many GB.
 _BOARDS = (
@@ -112,6 +117,7 @@ class FilterModule:
             "edgectl_workload_names": names,
             "edgectl_parameters_of": parameters_of,
             "edgectl_file_size": file_size,
+            "edgectl_no_model": no_model,
             "edgectl_filled": filled,
             "edgectl_told": told,
         }

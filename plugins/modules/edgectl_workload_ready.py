@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import time
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.edgectl_kubectl import Kubectl, KubectlError
+from ansible.module_utils.edgectl_workload_fit import HOSTNAME
 from ansible.module_utils.edgectl_workload_kinds import OBJECTS
 from ansible.module_utils.edgectl_workload_kinds import judge as judge_other
 from ansible.module_utils.edgectl_workload_labels import selector
-from ansible.module_utils.edgectl_workload_state import judge, last_lines
+from ansible.module_utils.edgectl_workload_state import NOWHERE, Place, judge, last_lines
 
 DOCUMENTATION = r"""
 module: edgectl_workload_ready
@@ -64,19 +67,18 @@ def look(kubectl, name, namespace, kind="service"):
     inside = ("--namespace", namespace)
     deployment = kubectl.get("deployment", name, *inside)
     pods = kubectl.items("pods", *inside, "--selector", selector(name))
-    verdict, why = judge(deployment, pods, [])
+    verdict, why, fix = judge(deployment, pods, [])
     pod = pods[-1]["metadata"]["name"] if pods else ""
     if verdict != "ready":
-        verdict, why = judge(deployment, pods, kubectl.items("events", *inside))
-    log = last_lines(kubectl.last_lines(pods[-1], LOG_LINES)) if verdict == "broken" and pods else ""
-    if log:
-        why = "\n".join([why, "the last lines of its log:", log])
+        place = place_of(kubectl, deployment.get("spec", {}).get("template", {}))
+        verdict, why, fix = judge(deployment, pods, kubectl.items("events", *inside), place)
+    lines = kubectl.last_lines(pods[-1], LOG_LINES) if verdict == "broken" and pods else []
     spec = kubectl.get("service", name, *inside).get("spec", {}) if verdict == "ready" else {}
     ports = (spec.get("ports") or [{}])[0]
     return {
         **NOTHING,
         "verdict": verdict,
-        "msg": why,
+        "msg": told(verdict, why, fix, lines),
         "pod": pod,
         "address": spec.get("clusterIP", ""),
         "port": ports.get("port", 0),
@@ -90,15 +92,32 @@ def look_at_other(kubectl, name, namespace, kind):
     found = kubectl.get(OBJECTS[kind], name, *inside)
     pods = kubectl.items("pods", *inside, "--selector", selector(name)) if kind == "job" else [found] if found else []
     pods.sort(key=lambda pod: pod["metadata"].get("creationTimestamp", ""))
-    verdict, why, code = judge_other(kind, found, pods, [])
+    verdict, why, fix, code = judge_other(kind, found, pods, [])
     if verdict == "waiting":
-        verdict, why, code = judge_other(kind, found, pods, kubectl.items("events", *inside))
+        place = place_of(kubectl, found["spec"]["template"] if kind == "job" else found)
+        verdict, why, fix, code = judge_other(kind, found, pods, kubectl.items("events", *inside), place)
     ended = pods and kind != "cronjob" and (code is not None or verdict == "broken")
     lines = kubectl.last_lines(pods[-1], LOG_LINES) if ended else []
-    if verdict == "broken" and last_lines(lines):
-        why = "\n".join([why, "the last lines of its log:", last_lines(lines)])
     pod = pods[-1]["metadata"]["name"] if pods and kind != "cronjob" else ""
-    return {**NOTHING, "verdict": verdict, "msg": why, "pod": pod, "exit_code": code, "log": "\n".join(lines)}
+    msg = told(verdict, why, fix, lines)
+    return {**NOTHING, "verdict": verdict, "msg": msg, "pod": pod, "exit_code": code, "log": "\n".join(lines)}
+
+
+def place_of(kubectl, template):
+    """The node that a pod is meant for, with all that runs there."""
+    hostname = template.get("spec", {}).get("nodeSelector", {}).get(HOSTNAME)
+    nodes = kubectl.items("nodes", "--selector", "{}={}".format(HOSTNAME, hostname)) if hostname else []
+    if not nodes:
+        return NOWHERE
+    return Place(nodes[0], kubectl.pods_on(nodes[0]["metadata"]["name"]), time.time())
+
+
+def told(verdict, why, fix, lines):
+    """One line while it waits; of what is broken also its log's last lines and what mends it."""
+    if verdict != "broken":
+        return why
+    log = last_lines(lines)
+    return "\n".join([why, *(["the last lines of its log:", log] if log else []), *(["fix: " + fix] if fix else [])])
 
 
 def main():

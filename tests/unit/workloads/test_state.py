@@ -15,13 +15,16 @@ SCHEDULED = {
 }
 
 
+SPEC = {"nodeName": "orin1", "containers": [{"name": "ollama"}]}
+
+
 def deployment(available: int = 0, **status: Any) -> dict[str, Any]:
     counts = {"observedGeneration": 2, "replicas": 1, "updatedReplicas": 1, "availableReplicas": available}
     return {"metadata": {"name": "ollama", "generation": 2}, "status": {**counts, **status}}
 
 
 def pod(**status: Any) -> dict[str, Any]:
-    return {"metadata": {"name": "ollama-1"}, "spec": {}, "status": {"phase": "Pending", **status}}
+    return {"metadata": {"name": "ollama-1"}, "spec": SPEC, "status": {"phase": "Pending", **status}}
 
 
 def container(**of: Any) -> dict[str, Any]:
@@ -43,11 +46,11 @@ def test_several_are_ready_together_and_the_one_that_is_not_is_told() -> None:
     two = {**deployment(2, replicas=2, updatedReplicas=2), "spec": {"replicas": 2}}
     ready = {"conditions": [{"type": "Ready", "status": "True"}], "phase": "Running"}
     first, second = pod(**ready), {**pod(**ready), "metadata": {"name": "ollama-2"}}
-    assert state.judge(two, [first, second], []) == ("ready", "ollama-1, ollama-2 are Ready")
+    assert state.judge(two, [first, second], []) [:2] == ("ready", "ollama-1, ollama-2 are Ready")
     assert state.judge(two, [first], [])[0] == "waiting"
     two["status"]["availableReplicas"] = 1
     second = {"metadata": {"name": "ollama-2"}, "spec": {}, "status": {"phase": "Pending", "conditions": [SCHEDULED]}}
-    assert state.judge(two, [second, first], []) == ("waiting", f"ollama-2 is Pending: {SCHEDULED['message']}")
+    assert state.judge(two, [second, first], [])[:2] == ("waiting", f"ollama-2 is Pending: {SCHEDULED['message']}")
 
 
 @pytest.mark.parametrize(
@@ -92,14 +95,14 @@ def test_several_are_ready_together_and_the_one_that_is_not_is_told() -> None:
 def test_what_it_waits_for_or_breaks_by_is_told(
     seen: dict[str, Any], events: list[dict[str, Any]], verdict: str, words: str
 ) -> None:
-    found, said = state.judge(deployment(), [seen], events)
+    found, said, _ = state.judge(deployment(), [seen], events)
     assert found == verdict
     assert words in said
 
 
 def test_pods_that_the_api_refuses_are_told() -> None:
     refused = {"type": "ReplicaFailure", "status": "True", "message": "violates PodSecurity baseline"}
-    found, said = state.judge(deployment(conditions=[refused]), [], [])
+    found, said, _ = state.judge(deployment(conditions=[refused]), [], [])
     assert (found, said) == ("broken", "the API refuses its pods: violates PodSecurity baseline")
     assert state.judge({}, [], [])[0] == "broken"
     assert state.judge(deployment(), [], [])[0] == "waiting"
