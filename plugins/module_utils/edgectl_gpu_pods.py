@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ansible.module_utils.edgectl_workload_labels import NAME, PART_OF, WORKLOADS
+from ansible.module_utils.edgectl_workload_labels import NAME, NAMESPACE, PART_OF, WORKLOADS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def more_room(pods: Iterable[dict[str, Any]], node: str, resource: str) -> str:
     for pod in living(pods, node):
         labels, metadata = pod["metadata"].get("labels") or {}, pod["metadata"]
         if requested(pod, resource) and labels.get(PART_OF) == WORKLOADS:
-            there = "" if metadata["namespace"] == "workloads" else " --namespace " + metadata["namespace"]
+            there = "" if metadata["namespace"] == NAMESPACE else " --namespace " + metadata["namespace"]
             ours.append("edgectl undeploy {} INVENTORY{}".format(labels[NAME], there))
     ways = sorted(set(ours))[:3] + ["raise device_plugin_sharing of {} and edgectl bootstrap INVENTORY".format(node)]
     return ", or ".join(ways)

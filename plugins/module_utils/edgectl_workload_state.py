@@ -11,7 +11,7 @@ import time
 from collections import namedtuple
 
 from ansible.module_utils.edgectl_gpu_pods import holders, more_room
-from ansible.module_utils.edgectl_workload_labels import NAME
+from ansible.module_utils.edgectl_workload_labels import NAME, NAMESPACE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,7 +150,8 @@ def _of_container(pod: dict[str, Any], container: dict[str, Any], events: list[d
         last = ended or (container.get("lastState") or {}).get("terminated") or {}
         killed = " (out of memory)" if last.get("reason") == "OOMKilled" else ""
         said = "{} ended {} times, with exit code {}{}".format(name, restarts + 1, last.get("exitCode", "?"), killed)
-        return (_BROKEN if restarts >= CRASHES else _WAITING), said, less_memory(pod) if killed else ""
+        fix = less_memory(pod) if killed else "{} --previous shows more of its log".format(_logs(pod))
+        return (_BROKEN if restarts >= CRASHES else _WAITING), said, fix
     if reason in HOPELESS:
         return _BROKEN, "{}: {}: {}".format(name, reason, waiting.get("message", "")), ""
     if reason in ("ErrImagePull", "ImagePullBackOff"):
@@ -196,6 +197,12 @@ def _of_image(pod: dict[str, Any], container: dict[str, Any], events: list[dict[
         # The end of a chain of causes, for one line.
         return _WAITING, "its image can't be fetched yet: {}".format(": ".join(said.split(": ")[-2:])), fix
     return _BROKEN, "its image can't be fetched: {}".format(said), fix
+
+
+def _logs(pod: dict[str, Any]) -> str:
+    metadata = pod["metadata"]
+    name, place = (metadata.get("labels") or {}).get(NAME, metadata["name"]), metadata.get("namespace", NAMESPACE)
+    return "edgectl logs {} INVENTORY{}".format(name, "" if place == NAMESPACE else " --namespace " + place)
 
 
 def uncordon(node: str) -> str:
