@@ -71,7 +71,8 @@ class Ollama:
                 self._open("/api/blobs/" + digest, file, length=os.path.getsize(path))
         for said in self._stream("/api/create", {"model": model, "files": {os.path.basename(path): digest}}):
             if said.get("error"):
-                raise OllamaError("{} can't be made a model: {}".format(path, said["error"]))
+                fix = "see that the file is whole, and of an architecture that this Ollama knows"
+                raise OllamaError("{} can't be made of its file: {}\nfix: {}".format(model, said["error"], fix))
 
     def ask(self, model: str, question: str, tokens: int) -> dict[str, Any]:
         """Its answer, with how fast it came: tokens_per_s, seconds, load_seconds."""

@@ -35,6 +35,8 @@ SANDBOXES = 4
 # Seconds after which a node, a free slot or the end of a pod is not just late: kubelet's last word counts for 40 s, and a
 # pod may take 30 s to end. (Kubernetes documentation, "Node Status", "Termination of Pods")
 PATIENCE_S = 60
+# What the scheduler says besides of claims and of pods that it could have ended.
+_ASIDE = re.compile(r"[,.]? (?:no new claims to deallocate|preemption: )")
 _LOG_LINES = 8
 _WAITING = "waiting"
 _BROKEN = "broken"
@@ -68,14 +70,15 @@ def judge(
     if len(current) < len(living):
         return _of_ending([pod for pod in living if pod not in current], place)
     if lost and (len(lost) > CRASHES or not current or _pending(current[0])):
-        return of_pod(_newest(lost), events, place)
+        return of_pod(newest(lost), events, place)
     if not current:
         return _WAITING, "{} has no pod yet".format(name), ""
     # Of several, one that is not ready; the newest, for a pod of the former version may still be there.
-    return of_pod(_newest(current), events, place)
+    return of_pod(newest(current), events, place)
 
 
-def _newest(pods: list[dict[str, Any]]) -> dict[str, Any]:
+def newest(pods: list[dict[str, Any]]) -> dict[str, Any]:
+    """The one that it waits for, of several."""
     return max(pods, key=lambda one: (not is_ready(one), one["metadata"].get("creationTimestamp", "")))
 
 
@@ -167,7 +170,8 @@ def _of_container(pod: dict[str, Any], container: dict[str, Any], events: list[d
 
 def _of_pending(pod: dict[str, Any], refusal: dict[str, Any], place: Any) -> Judged:
     """One that the scheduler finds no node for."""
-    why = "{} is Pending: {}".format(pod["metadata"]["name"], refusal.get("message", "no node was found yet"))
+    said = _ASIDE.split(refusal.get("message", "no node was found yet"))[0]
+    why = "{} is Pending: {}".format(pod["metadata"]["name"], said)
     fix, node = "", place.node.get("metadata", {}).get("name", "")
     if place.node.get("spec", {}).get("unschedulable"):
         why, fix = "{}; {} is cordoned".format(why, node), uncordon(node)
@@ -177,7 +181,8 @@ def _of_pending(pod: dict[str, Any], refusal: dict[str, Any], place: Any) -> Jud
     if short:
         held = holders(place.pods, node, short.group(1))
         told = ", ".join("{} ({})".format(one, count) for one, count in sorted(held.items()))
-        why, fix = "{}; held by {}".format(why, told) if told else why, more_room(place.pods, node, short.group(1))
+        others = [one for one in place.pods if one["metadata"].get("labels") != pod["metadata"].get("labels", {})]
+        why, fix = "{}; held by {}".format(why, told) if told else why, more_room(others, node, short.group(1))
     # A volume may take its time to be made.
     waited = 0 if "PersistentVolumeClaim" in why else _seconds_since(refusal.get("lastTransitionTime"), place.now)
     return (_BROKEN if waited >= PATIENCE_S else _WAITING), why, fix

@@ -11,7 +11,7 @@ from ansible.module_utils.edgectl_workload_fit import HOSTNAME
 from ansible.module_utils.edgectl_workload_kinds import OBJECTS
 from ansible.module_utils.edgectl_workload_kinds import judge as judge_other
 from ansible.module_utils.edgectl_workload_labels import selector
-from ansible.module_utils.edgectl_workload_state import NOWHERE, Place, judge, last_lines
+from ansible.module_utils.edgectl_workload_state import NOWHERE, Place, judge, last_lines, newest
 
 DOCUMENTATION = r"""
 module: edgectl_workload_ready
@@ -28,6 +28,7 @@ options:
     type: str
     choices: [service, pod, job, cronjob, shell]
     default: service
+  pulls: {type: bool, default: false, description: Whether a pull is told apart from other waiting.}
 attributes:
   check_mode: {support: full}
 author: edgectl
@@ -47,7 +48,10 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-verdict: {description: "C(ready), C(waiting) or C(broken).", type: str, returned: always}
+verdict:
+  description: "C(ready), C(waiting), C(broken), or, with O(pulls), C(pulling) while kubelet gets its image."
+  type: str
+  returned: always
 msg: {description: What it waits for or what is wrong., type: str, returned: always}
 pod: {description: Name of its pod., type: str, returned: always}
 address: {description: Address of its Service within the cluster; empty until it is ready., type: str, returned: always}
@@ -59,6 +63,8 @@ log: {description: The last lines of what has ended., type: str, returned: alway
 
 NOTHING = {"pod": "", "address": "", "port": 0, "node_port": 0, "exit_code": None, "log": ""}
 LOG_LINES = 20
+# kubelet's event. (pkg/kubelet/images, image_manager.go)
+PULLING = ': Pulling image "'
 
 
 def look(kubectl, name, namespace, kind="service"):
@@ -72,7 +78,7 @@ def look(kubectl, name, namespace, kind="service"):
     if verdict != "ready":
         place = place_of(kubectl, deployment.get("spec", {}).get("template", {}))
         verdict, why, fix = judge(deployment, pods, kubectl.items("events", *inside), place)
-    lines = kubectl.last_lines(pods[-1], LOG_LINES) if verdict == "broken" and pods else []
+    lines = kubectl.last_lines(newest(pods), LOG_LINES) if verdict == "broken" and pods else []
     spec = kubectl.get("service", name, *inside).get("spec", {}) if verdict == "ready" else {}
     ports = (spec.get("ports") or [{}])[0]
     return {
@@ -127,6 +133,7 @@ def main():
             "name": {"type": "str", "required": True},
             "namespace": {"type": "str", "required": True},
             "kind": {"type": "str", "choices": ["service", "pod", "job", "cronjob", "shell"], "default": "service"},
+            "pulls": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )
@@ -136,6 +143,8 @@ def main():
     except KubectlError as error:
         # An API that is busy for a moment has until the last try.
         found = {**NOTHING, "verdict": "waiting", "msg": str(error)}
+    if options["pulls"] and found["verdict"] == "waiting" and PULLING in found["msg"]:
+        found["verdict"] = "pulling"
     module.exit_json(changed=False, **found)
 
 

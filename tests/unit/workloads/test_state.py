@@ -138,7 +138,7 @@ def place(*pods: dict[str, Any], ready: str = "True", since: float = 0, pressure
 
 
 def pending(seconds: float, message: str = "Insufficient nvidia.com/gpu") -> dict[str, Any]:
-    return pod(conditions=[{**SCHEDULED, "message": message, "lastTransitionTime": at(seconds)}])
+    return pod(conditions=[{**SCHEDULED, "message": f"{message}. preemption: 0/3 nodes", "lastTransitionTime": at(seconds)}])
 
 
 def test_a_pod_without_a_slot_is_told_who_holds_them_and_waits_no_longer_than_a_pod_takes_to_end() -> None:
@@ -146,6 +146,7 @@ def test_a_pod_without_a_slot_is_told_who_holds_them_and_waits_no_longer_than_a_
     ours["metadata"] |= {"labels": objects.labels("rival"), "namespace": "lab"}
     verdict, why, fix = state.judge(deployment(), [pending(10)], [], place(ours))
     assert (verdict, "held by lab/rival (4)" in why) == ("waiting", True)
+    assert "preemption" not in why
     assert fix.startswith("edgectl undeploy rival INVENTORY --namespace lab, or raise device_plugin_sharing of orin1")
     assert state.judge(deployment(), [pending(60)], [], place(ours))[0] == "broken"
     volume = "pod has unbound immediate PersistentVolumeClaims"
