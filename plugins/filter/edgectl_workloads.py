@@ -9,7 +9,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
 
-from edgectl_gguf import problem as no_model  # noqa: E402
+from edgectl_gguf import problem as no_model
 
 # Words in the model's name, what the board is called, and from how many GiB on it is one of how many GB.
 _BOARDS = (

@@ -66,5 +66,5 @@ def more_room(pods: Iterable[dict[str, Any]], node: str, resource: str) -> str:
         if requested(pod, resource) and labels.get(PART_OF) == WORKLOADS:
             there = "" if metadata["namespace"] == NAMESPACE else " --namespace " + metadata["namespace"]
             ours.append("edgectl undeploy {} INVENTORY{}".format(labels[NAME], there))
-    ways = sorted(set(ours))[:3] + ["raise device_plugin_sharing of {} and edgectl bootstrap INVENTORY".format(node)]
+    ways = [*sorted(set(ours))[:3], "raise device_plugin_sharing of {} and edgectl bootstrap INVENTORY".format(node)]
     return ", or ".join(ways)

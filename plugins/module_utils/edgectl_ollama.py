@@ -48,7 +48,9 @@ class Ollama:
         deadline, parts, status = time.monotonic() + seconds, {}, "begins"
         for said in self._stream("/api/pull", {"model": model}):
             if said.get("error"):
-                raise OllamaError("{} can't be fetched: {}\nfix: {}".format(model, said["error"], advice(said["error"])))
+                raise OllamaError(
+                    "{} can't be fetched: {}\nfix: {}".format(model, said["error"], advice(said["error"]))
+                )
             status = said.get("status", status)
             if said.get("total"):
                 parts[said.get("digest")] = (said.get("completed", 0), said["total"])

@@ -52,7 +52,7 @@ def judge(
     events: list[dict[str, Any]],
     place: Any = NOWHERE,
 ) -> tuple[str, str, str, int | None]:
-    """(`ready` | `waiting` | `broken`, why, what mends it, the exit code of what has ended) of a job, a cronjob or a shell.
+    """(`ready` | `waiting` | `broken`, why, what mends it, the exit code of what has ended) of what is no service.
 
     A job is `ready` when it has ended well.
     """
@@ -82,7 +82,9 @@ def judge(
     return (*of_pod(own[-1], events, place), None)
 
 
-def _failed(job: dict[str, Any], pods: list[dict[str, Any]], condition: dict[str, Any], code: int | None) -> tuple[str, str]:
+def _failed(
+    job: dict[str, Any], pods: list[dict[str, Any]], condition: dict[str, Any], code: int | None
+) -> tuple[str, str]:
     """Why, and what mends it."""
     name = job["metadata"]["name"]
     if condition.get("reason") == "DeadlineExceeded":

@@ -1,4 +1,4 @@
-"""How far a workload has come, from the API's documents: ready, waiting for something, or broken, why, and what mends it.
+"""How far a workload has come, from the API's documents: ready, waiting or broken, why, and what mends it.
 
 In what mends it, INVENTORY stands for the inventory's path.
 """
@@ -32,8 +32,8 @@ PULLS = 3
 _REFUSED = re.compile(r": not found|no match for platform|authorization failed|insufficient_scope|\b40[13] ", re.I)
 # A sandbox that could not be made so often: a runtime that is missing does not come.
 SANDBOXES = 4
-# Seconds after which a node, a free slot or the end of a pod is not just late: kubelet's last word counts for 40 s, and a
-# pod may take 30 s to end. (Kubernetes documentation, "Node Status", "Termination of Pods")
+# Seconds after which a node, a free slot or the end of a pod is not just late: kubelet's last word counts for 40 s,
+# and a pod may take 30 s to end. (Kubernetes documentation, "Node Status", "Termination of Pods")
 PATIENCE_S = 60
 # What the scheduler says besides of claims and of pods that it could have ended.
 _ASIDE = re.compile(r"[,.]? (?:no new claims to deallocate|preemption: )")
@@ -105,7 +105,9 @@ def of_node(place: Any) -> Judged | None:
 
 def back(node: str) -> str:
     """How a node that is not Ready is looked at."""
-    return "see that {0} is on and in reach (edgectl probe {0} -i INVENTORY), or take another node (--node)".format(node)
+    return "see that {0} is on and in reach (edgectl probe {0} -i INVENTORY), or take another node (--node)".format(
+        node
+    )
 
 
 def _of_ending(pods: list[dict[str, Any]], place: Any) -> Judged:
@@ -228,7 +230,8 @@ def less_memory(pod: dict[str, Any]) -> str:
 
 def disk_space(node: str) -> str:
     """How room is made on the disk of a node; kubelet has already deleted the images that nobody uses."""
-    return "make room on {}: `sudo du -xhd2 /var/lib` there shows what takes it, and edgectl undeploy NAME INVENTORY --purge deletes a workload's data".format(node)
+    purge = "edgectl undeploy NAME INVENTORY --purge deletes a workload's data"
+    return "make room on {}: `sudo du -xhd2 /var/lib` there shows what takes it, and {}".format(node, purge)
 
 
 def _condition(node: dict[str, Any], kind: str) -> dict[str, Any]:

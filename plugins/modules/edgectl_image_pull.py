@@ -43,6 +43,8 @@ msg: {description: How far it is., type: str, returned: always}
 NAMESPACE = "k8s.io"
 _UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 POLL_S = 1
+# Before the first bytes come the registry is asked; so many looks without any are enough.
+LOOKS = 5
 
 
 def active(listed):
@@ -89,14 +91,16 @@ def told(image, coming, ctr):
     return "pulling {}: {:.0f} of {:.0f} MB, {} %".format(image, done / 1e6, total / 1e6, done * 100 // max(total, 1))
 
 
-def look(image, seconds, ctr, sleep=time.sleep):
+def grown(image, seconds, ctr, sleep=time.sleep):
     """(whether it pulls, how far it is): what has grown within some seconds still comes."""
     before = active(ctr("content", "active"))
-    for _ in range(seconds):
+    for look in range(1, seconds + 1):
         sleep(POLL_S)
         coming = active(ctr("content", "active"))
         if coming != before:
             return True, told(image, coming, ctr)
+        if not coming and look >= LOOKS:
+            break
     return False, "nothing comes any more of {}".format(image)
 
 
@@ -110,7 +114,7 @@ def main():
         rc, out, _ = module.run_command(["ctr", "--namespace", NAMESPACE, *arguments])
         return out if rc == 0 else ""
 
-    pulling, msg = look(module.params["image"], module.params["seconds"], ctr)
+    pulling, msg = grown(module.params["image"], module.params["seconds"], ctr)
     module.exit_json(changed=False, pulling=pulling, msg=msg)
 
 

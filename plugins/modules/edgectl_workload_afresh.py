@@ -40,7 +40,10 @@ removed: {description: Pods that were deleted., type: list, elements: str, retur
 def broken(kubectl, name, namespace):
     """The pods that keep it from being ready."""
     inside = ("--namespace", namespace)
-    deployment, pods = kubectl.get("deployment", name, *inside), kubectl.items("pods", *inside, "--selector", selector(name))
+    deployment, pods = (
+        kubectl.get("deployment", name, *inside),
+        kubectl.items("pods", *inside, "--selector", selector(name)),
+    )
     verdict, _, _ = judge(deployment, pods, kubectl.items("events", *inside)) if deployment else ("", "", "")
     return [pod["metadata"]["name"] for pod in pods if verdict == "broken" and not is_ready(pod)]
 

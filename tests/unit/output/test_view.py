@@ -90,8 +90,9 @@ def test_a_rescued_failure_counts_no_more() -> None:
 
 def test_a_failure_that_something_was_tidied_up_after_stays_one() -> None:
     tidied = view_of(
-        PhaseStarted(0, "Machine"), HostStarted(0, "a", "t"), done(1, "a", Status.FAILED), HostStarted(1, "a", "always"),
-        done(2, "a"), PhaseFinished(2, "Machine", 2.0), Tally(2, {"a": {**GOOD, "failures": 1}}),
+        PhaseStarted(0, "Machine"), HostStarted(0, "a", "t"), done(1, "a", Status.FAILED),
+        HostStarted(1, "a", "always"), done(2, "a"), PhaseFinished(2, "Machine", 2.0),
+        Tally(2, {"a": {**GOOD, "failures": 1}}),
     )  # fmt: skip
     assert marks(tidied, "a")[0] is Mark.FAILED
     assert tidied.phases[0].mark is Mark.FAILED

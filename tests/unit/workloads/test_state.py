@@ -48,7 +48,7 @@ def test_several_are_ready_together_and_the_one_that_is_not_is_told() -> None:
     two = {**deployment(2, replicas=2, updatedReplicas=2), "spec": {"replicas": 2}}
     ready = {"conditions": [{"type": "Ready", "status": "True"}], "phase": "Running"}
     first, second = pod(**ready), {**pod(**ready), "metadata": {"name": "ollama-2"}}
-    assert state.judge(two, [first, second], []) [:2] == ("ready", "ollama-1, ollama-2 are Ready")
+    assert state.judge(two, [first, second], [])[:2] == ("ready", "ollama-1, ollama-2 are Ready")
     assert state.judge(two, [first], [])[0] == "waiting"
     two["status"]["availableReplicas"] = 1
     second = {"metadata": {"name": "ollama-2"}, "spec": {}, "status": {"phase": "Pending", "conditions": [SCHEDULED]}}
@@ -138,7 +138,9 @@ def place(*pods: dict[str, Any], ready: str = "True", since: float = 0, pressure
 
 
 def pending(seconds: float, message: str = "Insufficient nvidia.com/gpu") -> dict[str, Any]:
-    return pod(conditions=[{**SCHEDULED, "message": f"{message}. preemption: 0/3 nodes", "lastTransitionTime": at(seconds)}])
+    return pod(
+        conditions=[{**SCHEDULED, "message": f"{message}. preemption: 0/3 nodes", "lastTransitionTime": at(seconds)}]
+    )
 
 
 def test_a_pod_without_a_slot_is_told_who_holds_them_and_waits_no_longer_than_a_pod_takes_to_end() -> None:
@@ -154,7 +156,9 @@ def test_a_pod_without_a_slot_is_told_who_holds_them_and_waits_no_longer_than_a_
 
 
 def test_a_pod_that_finds_its_node_cordoned_or_full_is_told_what_opens_it() -> None:
-    verdict, why, fix = state.judge(deployment(), [pending(60, "1 node was unschedulable")], [], place(unschedulable=True))
+    verdict, why, fix = state.judge(
+        deployment(), [pending(60, "1 node was unschedulable")], [], place(unschedulable=True)
+    )
     assert (verdict, fix) == ("broken", "edgectl kubectl -i INVENTORY -- uncordon orin1")
     assert why.endswith("orin1 is cordoned")
     verdict, why, fix = state.judge(deployment(), [pending(60, "a taint")], [], place(pressure="True"))
