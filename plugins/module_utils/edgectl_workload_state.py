@@ -142,7 +142,8 @@ def of_pod(pod: dict[str, Any], events: list[dict[str, Any]], place: Any = NOWHE
         if state.get("waiting") or state.get("terminated"):
             return _of_container(pod, container, own)
     if status.get("phase") == "Running":
-        return _WAITING, "{} runs, and is not ready to answer yet".format(name), ""
+        probed = "".join(": " + event["message"] for event in own[-1:] if event.get("reason") == "Unhealthy")
+        return _WAITING, "{} runs, and is not ready to answer yet{}".format(name, probed), ""
     return _WAITING, "{}: {}".format(status.get("phase", "Pending"), _last(own, name)), ""
 
 

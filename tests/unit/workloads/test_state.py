@@ -110,6 +110,12 @@ def test_several_are_ready_together_and_the_one_that_is_not_is_told() -> None:
         (container(state={"terminated": {"exitCode": 1}}), [], "waiting", "exit code 1 and is started again"),
         (pod(phase="Failed", reason="Evicted", message="disk"), [], "broken", "failed: Evicted disk"),
         (pod(phase="Running"), [], "waiting", "not ready to answer yet"),
+        (
+            pod(phase="Running"),
+            [event("Readiness probe failed: connection refused", "Unhealthy")],
+            "waiting",
+            "yet: Readiness probe failed: connection refused",
+        ),
     ],
 )
 def test_what_it_waits_for_or_breaks_by_is_told(
