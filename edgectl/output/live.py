@@ -35,6 +35,8 @@ _FEW, _NARROW = 3, 4  # so many lines a list needs, and so many cells a column, 
 _SHORTEST_NAME = 12
 # From this width on, what a host does stands beside its row.
 _BESIDE = 44
+# Beside a host that waits for something and says for what.
+_BESIDE_MESSAGE = 60
 # More rows than these are no display any more, on a terminal of any height.
 _MOST_ROWS = 16
 
@@ -100,7 +102,8 @@ class _Picture:
         taken = sum(self._columns) + _GAP * len(self._columns)
         self._name = max(1, min(longest, width - taken))
         self._beside = width - self._name - taken - _GAP
-        if self._beside < _BESIDE:
+        told = any(row.waiting and row.waiting.message for row in view.busy())
+        if self._beside < (_BESIDE_MESSAGE if told else _BESIDE):
             self._beside = 0
 
     def lines(self, height: int) -> Iterable[Text]:

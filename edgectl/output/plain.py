@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self
@@ -26,6 +27,9 @@ _SHOWN = {
     Status.IGNORED: "ignored",
 }
 
+# What differs between two messages that say the same: how far it is.
+_NUMBER = re.compile(r"\d+(\.\d+)?")
+
 
 class PlainRenderer:
     """Writes lines through `write`; verbose adds tasks that changed nothing and Ansible's own messages."""
@@ -35,7 +39,7 @@ class PlainRenderer:
         self._verbose = verbose
         self._changes = 0
         self._failures = 0
-        self._waiting: set[tuple[str, str]] = set()
+        self._waiting: dict[tuple[str, str], str] = {}
         self._warned: set[str] = set()
 
     def __enter__(self) -> Self:
@@ -89,12 +93,12 @@ class PlainRenderer:
         self._write(line)
 
     def _waiting_for(self, event: Waiting) -> None:
-        # A pipe has no line to overwrite: say once that we wait, and only the log counts the attempts.
-        place = (event.host, event.task)
-        if place not in self._waiting or self._verbose:
+        # A pipe has no line to overwrite: say once what we wait for, and only the log counts the attempts.
+        place, what = (event.host, event.task), _NUMBER.sub("", event.message)
+        if self._waiting.get(place) != what or self._verbose:
             said = f": {event.message}" if event.message else ""
             self._write(f"  {event.host}: waiting: {event.task} (attempt {event.attempt} of {event.attempts}){said}")
-        self._waiting.add(place)
+        self._waiting[place] = what
 
     def _warned_of(self, event: Warned) -> None:
         if event.level == "verbose" and not self._verbose:

@@ -21,6 +21,8 @@ _INDENT = "  "
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _MOST_LINES = 20
 _LONGEST_LINE = 400
+# Verbs that can be limited to some hosts.
+_LIMITED = ("bootstrap", "plan", "reset", "verify")
 
 
 def lines(outcome: Outcome) -> Iterator[str]:
@@ -281,13 +283,14 @@ def _how_to_go_on(outcome: Outcome, *, preflight_only: bool) -> Iterator[str]:
 
 def command(outcome: Outcome, limit: str = "") -> str:
     """The command line that repeats this verb, or makes up for it."""
+    verb = shlex.split(outcome.repeat or outcome.verb)
     words: list[str] = []
     everybody = len(outcome.session.selected) == len(outcome.session.inventory.hosts)
-    if limit or not everybody:
+    if verb[0] in _LIMITED and (limit or not everybody):
         words += ["--limit", limit or ",".join(outcome.session.selected)]
     for argument in outcome.arguments:
         words += ["-e", argument]
-    return repeated(shlex.split(outcome.repeat or outcome.verb), outcome.session.inventory.path, words)
+    return repeated(verb, outcome.session.inventory.path, words)
 
 
 def repeated(words: Sequence[str], inventory: Path, more: Sequence[str] = ()) -> str:

@@ -248,6 +248,10 @@ class View:
             row.mark = Mark.FAILED if bad else Mark.DONE
             if not bad:
                 self._absolve(row)
+            elif row.cells and Mark.FAILED not in [cell.mark for cell in row.cells.values()]:
+                # What it did after its failure (a block's `always`) looked like a rescue.
+                last = max(row.cells)
+                row.cells[last].mark = self.phases[last].mark = Mark.FAILED
 
     def _absolve(self, row: HostRow) -> None:
         """A rescue that ends with the phase leaves a failure that only the tally knows to be none."""

@@ -45,7 +45,7 @@ class Deployed:
     @property
     def state(self) -> tuple[str, str]:
         """(`ready` | `waiting` | `broken`, why)."""
-        verdict, why = content.module_util("edgectl_workload_state").judge(self.deployment, self.pods, self.events)
+        verdict, why, _ = content.module_util("edgectl_workload_state").judge(self.deployment, self.pods, self.events)
         return str(verdict), str(why)
 
 

@@ -136,6 +136,7 @@ def known_node(inventory: Inventory, node: str) -> None:
 
 def _file(key: str, value: str) -> Path:
     path = Path(value).expanduser().absolute()
-    if not path.is_file():
-        raise UsageError(f"--set {key}={value}: there is no such file", fix=f"--set {key}=FILE, a file on this machine")
+    why = content.module_util("edgectl_gguf").problem(str(path))
+    if why:
+        raise UsageError(f"--set {key}={value}: {why}", fix=f"--set {key}=FILE, a model in GGUF on this machine")
     return path

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
+
+from edgectl_gguf import problem as no_model
 
 # Words in the model's name, what the board is called, and from how many GiB on it is one of how many GB.
 _BOARDS = (
@@ -84,6 +89,13 @@ def file_size(path: str) -> int:
     return Path(path).expanduser().stat().st_size
 
 
+def free_bytes(hostvars: Mapping[str, Any], path: str) -> int:
+    """What was free where a directory of a host is, when the run began; -1 where that was not measured."""
+    disks = ((hostvars.get("ansible_facts") or {}).get("edgectl") or {}).get("disks") or []
+    above = [disk for disk in disks if Path(path).is_relative_to(disk["path"])]
+    return int(max(above, key=lambda disk: len(disk["path"]))["free_bytes"]) if above else -1
+
+
 def filled(value: Any, chosen: Mapping[str, Any]) -> Any:
     """Data with each text that is a `{parameter}` replaced by its value."""
     if isinstance(value, dict):
@@ -112,6 +124,8 @@ class FilterModule:
             "edgectl_workload_names": names,
             "edgectl_parameters_of": parameters_of,
             "edgectl_file_size": file_size,
+            "edgectl_free_bytes": free_bytes,
+            "edgectl_no_model": no_model,
             "edgectl_filled": filled,
             "edgectl_told": told,
         }

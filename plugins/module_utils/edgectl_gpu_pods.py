@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ansible.module_utils.edgectl_workload_labels import NAME, NAMESPACE, PART_OF, WORKLOADS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Iterable
@@ -54,3 +56,15 @@ def holders(pods: Iterable[dict[str, Any]], node: str, resource: str) -> dict[st
         if held:
             found["{}/{}".format(pod["metadata"]["namespace"], pod["metadata"]["name"])] = held
     return found
+
+
+def more_room(pods: Iterable[dict[str, Any]], node: str, resource: str) -> str:
+    """What gets one more share of a node's GPU."""
+    ours = []
+    for pod in living(pods, node):
+        labels, metadata = pod["metadata"].get("labels") or {}, pod["metadata"]
+        if requested(pod, resource) and labels.get(PART_OF) == WORKLOADS:
+            there = "" if metadata["namespace"] == NAMESPACE else " --namespace " + metadata["namespace"]
+            ours.append("edgectl undeploy {} INVENTORY{}".format(labels[NAME], there))
+    ways = [*sorted(set(ours))[:3], "raise device_plugin_sharing of {} and edgectl bootstrap INVENTORY".format(node)]
+    return ", or ".join(ways)

@@ -76,6 +76,7 @@ class Kubectl:
                 lines = self.run("logs", *where, "--tail={}".format(most), *former).splitlines()
             except KubectlError:
                 continue
-            if lines:
+            # kubelet says so where the container's log is gone already, and kubectl takes it for the log.
+            if lines and not lines[0].startswith("unable to retrieve container logs"):
                 return lines
         return []

@@ -20,6 +20,15 @@ class OllamaError(Exception):
     """It does not answer, or says no."""
 
 
+def advice(error: str) -> str:
+    """What mends it that a model could not be fetched."""
+    if "no space left" in error:
+        return "make room on the node, or take a smaller model (--set model=)"
+    if "does not exist" in error:
+        return "see that ollama.com/library has a model of this name and tag"
+    return "see that the node reaches registry.ollama.ai, or bring the model: --set model_file=FILE.gguf"
+
+
 class Ollama:
     """One server. url: such as http://10.96.0.7:11434."""
 
@@ -39,7 +48,9 @@ class Ollama:
         deadline, parts, status = time.monotonic() + seconds, {}, "begins"
         for said in self._stream("/api/pull", {"model": model}):
             if said.get("error"):
-                raise OllamaError("{}: {}".format(model, said["error"]))
+                raise OllamaError(
+                    "{} can't be fetched: {}\nfix: {}".format(model, said["error"], advice(said["error"]))
+                )
             status = said.get("status", status)
             if said.get("total"):
                 parts[said.get("digest")] = (said.get("completed", 0), said["total"])
@@ -62,7 +73,8 @@ class Ollama:
                 self._open("/api/blobs/" + digest, file, length=os.path.getsize(path))
         for said in self._stream("/api/create", {"model": model, "files": {os.path.basename(path): digest}}):
             if said.get("error"):
-                raise OllamaError("{} can't be made a model: {}".format(path, said["error"]))
+                fix = "see that the file is whole, and of an architecture that this Ollama knows"
+                raise OllamaError("{} can't be made of its file: {}\nfix: {}".format(model, said["error"], fix))
 
     def ask(self, model: str, question: str, tokens: int) -> dict[str, Any]:
         """Its answer, with how fast it came: tokens_per_s, seconds, load_seconds."""

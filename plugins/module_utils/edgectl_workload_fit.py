@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import re
 
-from ansible.module_utils.edgectl_gpu_pods import effective, holders, living
+from ansible.module_utils.edgectl_gpu_pods import effective, holders, living, more_room
 from ansible.module_utils.edgectl_image_tags import choose_tag
+from ansible.module_utils.edgectl_workload_state import back, disk_space, uncordon
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -178,7 +179,8 @@ def assess(
     fit: dict[str, Any] = {"node": name, "gpu": wants_gpu and not cpu, "cpu": cpu, "why_not": ""}
     fit["gpus"] = entry["needs"].get("gpus", 1) if fit["gpu"] else 0
     if host is None:
-        return {**fit, "why_not": "edgectl knows nothing of its host: it did not answer, or is not in the inventory"}
+        why = "edgectl knows nothing of its host: it did not answer, or is not in the inventory"
+        return {**fit, "why_not": why, "fix": back(name)}
     fit.update(platform=host["platform"], simulated=bool(host.get("simulated")), needs_mib=sum(need.values()))
     here = living(pods, name)
     image, no_image = image_for(entry, host, node["status"]["nodeInfo"]["architecture"], cpu=fit["cpu"])
@@ -186,12 +188,13 @@ def assess(
     fit["resource"], slots = resource_of(node)
     fit["request_mib"] = need["runtime"] if fit["gpu"] and host["platform"] == "dgpu" else sum(need.values())
     fit["free_mib"] = _free_mib(node, here, host)
-    why = _closed(node)
+    why, fit["fix"] = _closed(node)
     if not why and fit["gpu"] and host["platform"] == "cpu":
         why = NO_GPU
     why = why or no_image
     if not why and fit["gpu"]:
         why = _no_slot(name, fit["resource"], slots, here, fit["gpus"] * replicas)
+        fit["fix"] = more_room(here, name, fit["resource"]) if why and slots else ""
         whole, taken = _gpu_memory(node, here, host)
         if not why and whole and sum(need.values()) * replicas > whole - taken:
             fit["room_mib"] = (whole - taken) // replicas
@@ -206,15 +209,19 @@ def assess(
     return {**fit, "why_not": why}
 
 
-def _closed(node: dict[str, Any]) -> str:
-    ready = [c for c in node["status"].get("conditions", []) if c["type"] == "Ready" and c["status"] == "True"]
-    if not ready:
-        return "it is not Ready"
+def _closed(node: dict[str, Any]) -> tuple[str, str]:
+    """Why nothing new may go there, and what mends it."""
+    name, conditions = node["metadata"]["name"], {c["type"]: c for c in node["status"].get("conditions", [])}
+    ready = conditions.get("Ready", {})
+    if ready.get("status") != "True":
+        return ": ".join(filter(None, ("it is not Ready", ready.get("message")))), back(name)
     if node["spec"].get("unschedulable"):
-        return "it is cordoned"
+        return "it is cordoned", uncordon(name)
+    if conditions.get("DiskPressure", {}).get("status") == "True":
+        return "its disk is nearly full (DiskPressure)", disk_space(name)
     taints = [t for t in node["spec"].get("taints") or [] if t["effect"] in ("NoSchedule", "NoExecute")]
     taints = [t for t in taints if t["key"] not in RESOURCES]
-    return "it has the taint {}".format(taints[0]["key"]) if taints else ""
+    return ("it has the taint {}".format(taints[0]["key"]) if taints else ""), ""
 
 
 def _no_slot(name: str, resource: str, slots: int, here: list[dict[str, Any]], wanted: int) -> str:

@@ -6,7 +6,7 @@ Python 3.8 upwards.
 
 from __future__ import annotations
 
-from ansible.module_utils.edgectl_workload_state import of_pod
+from ansible.module_utils.edgectl_workload_state import NOWHERE, less_memory, of_node, of_pod
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,18 +46,22 @@ def of_kind(entry: dict[str, Any], deployment: dict[str, Any], service: dict[str
 
 
 def judge(
-    kind: str, found: dict[str, Any], pods: list[dict[str, Any]], events: list[dict[str, Any]]
-) -> tuple[str, str, int | None]:
-    """(`ready` | `waiting` | `broken`, why, the exit code of what has ended) of a job, a cronjob or a shell.
+    kind: str,
+    found: dict[str, Any],
+    pods: list[dict[str, Any]],
+    events: list[dict[str, Any]],
+    place: Any = NOWHERE,
+) -> tuple[str, str, str, int | None]:
+    """(`ready` | `waiting` | `broken`, why, what mends it, the exit code of what has ended) of what is no service.
 
     A job is `ready` when it has ended well.
     """
     if not found:
-        return "broken", "its {} is gone".format({"job": "Job", "cronjob": "CronJob"}.get(kind, "Pod")), None
+        return "broken", "its {} is gone".format({"job": "Job", "cronjob": "CronJob"}.get(kind, "Pod")), "", None
     if kind == "cronjob":
-        return "ready", "it runs by its schedule, {}".format(found["spec"]["schedule"]), None
+        return "ready", "it runs by its schedule, {}".format(found["spec"]["schedule"]), "", None
     if kind == "shell":
-        return _of_shell(found, events)
+        return _of_shell(found, events, place)
     uid = found["metadata"].get("uid", "")
     # Pods of a former Job of this name may still be there.
     own = [pod for pod in pods if uid in [owner.get("uid", "") for owner in pod["metadata"].get("ownerReferences", [])]]
@@ -66,36 +70,40 @@ def judge(
         one["type"]: one for one in found.get("status", {}).get("conditions") or [] if one["status"] == "True"
     }
     if "Complete" in conditions:
-        return "ready", "{} ended with exit code 0".format(found["metadata"]["name"]), 0
+        return "ready", "{} ended with exit code 0".format(found["metadata"]["name"]), "", 0
     if "Failed" in conditions:
-        return "broken", _failed(found, own, conditions["Failed"], code), code
+        return ("broken", *_failed(found, own, conditions["Failed"], code), code)
     if not own:
-        return "waiting", "{} has no pod yet".format(found["metadata"]["name"]), None
+        return "waiting", "{} has no pod yet".format(found["metadata"]["name"]), "", None
     if own[-1]["status"].get("phase") in ("Succeeded", "Failed"):
-        return "waiting", "{} has ended".format(own[-1]["metadata"]["name"]), code
-    if _runs(own[-1]):
-        return "waiting", "{} runs".format(own[-1]["metadata"]["name"]), None
-    return (*of_pod(own[-1], events), None)
+        return "waiting", "{} has ended".format(own[-1]["metadata"]["name"]), "", code
+    if _runs(own[-1]) and not of_node(place):
+        return "waiting", "{} runs".format(own[-1]["metadata"]["name"]), "", None
+    return (*of_pod(own[-1], events, place), None)
 
 
-def _failed(job: dict[str, Any], pods: list[dict[str, Any]], condition: dict[str, Any], code: int | None) -> str:
+def _failed(
+    job: dict[str, Any], pods: list[dict[str, Any]], condition: dict[str, Any], code: int | None
+) -> tuple[str, str]:
+    """Why, and what mends it."""
     name = job["metadata"]["name"]
     if condition.get("reason") == "DeadlineExceeded":
-        return "{} did not end within {} s".format(name, job["spec"].get("activeDeadlineSeconds", "?"))
+        return "{} did not end within {} s".format(name, job["spec"].get("activeDeadlineSeconds", "?")), ""
     if code is None:
-        return "{} failed: {}".format(name, condition.get("message", ""))
+        return "{} failed: {}".format(name, condition.get("message", "")), ""
     killed = "OOMKilled" in [_ended(status).get("reason") for pod in pods for status in _statuses(pod)]
-    return "{} ended with exit code {}{}".format(name, code, " (out of memory)" if killed else "")
+    why = "{} ended with exit code {}{}".format(name, code, " (out of memory)" if killed else "")
+    return why, less_memory(pods[-1]) if killed else ""
 
 
-def _of_shell(pod: dict[str, Any], events: list[dict[str, Any]]) -> tuple[str, str, int | None]:
+def _of_shell(pod: dict[str, Any], events: list[dict[str, Any]], place: Any) -> tuple[str, str, str, int | None]:
     name, phase = pod["metadata"]["name"], pod.get("status", {}).get("phase")
     if phase in ("Succeeded", "Failed"):
         code = _exit_code(pod)
-        return "ready", "{} ended with exit code {}".format(name, "?" if code is None else code), code
+        return "ready", "{} ended with exit code {}".format(name, "?" if code is None else code), "", code
     if _runs(pod):
-        return "ready", "{} runs".format(name), None
-    return (*of_pod(pod, events), None)
+        return "ready", "{} runs".format(name), "", None
+    return (*of_pod(pod, events, place), None)
 
 
 def _runs(pod: dict[str, Any]) -> bool:

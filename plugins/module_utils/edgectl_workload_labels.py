@@ -5,6 +5,8 @@ from __future__ import annotations
 NAME = "app.kubernetes.io/name"
 PART_OF = "app.kubernetes.io/part-of"
 WORKLOADS = "edgectl-workloads"
+# Where workloads run unless somebody wants them elsewhere.
+NAMESPACE = "workloads"
 MANAGED = {"app.kubernetes.io/managed-by": "edgectl"}
 
 

@@ -34,6 +34,7 @@ options:
   gpu: {type: bool, default: false, description: Whether it must answer on a GPU.}
   simulated: {type: bool, default: false, description: Whether that GPU is one that can't compute.}
   timeout: {type: int, default: 600, description: Seconds that an answer may take.}
+  fix: {type: str, default: "", description: What to do about an answer that is none.}
 attributes:
   check_mode: {support: full}
 author: edgectl
@@ -58,6 +59,7 @@ tokens_per_s: {description: How fast Ollama answered., type: float, returned: wh
 
 TOKENS = 48
 LONGEST = 1 << 20
+SHOWN = 300
 ON_CPU = "answered on CPU"
 
 
@@ -93,7 +95,8 @@ def http(options):
         with opener.open(request, timeout=options["timeout"]) as answer:
             status, body = answer.status, answer.read(LONGEST)
     except urllib.error.HTTPError as error:
-        raise OSError("{} answers with HTTP {}".format(options["path"], error.code)) from error
+        body = " ".join(error.read(LONGEST).decode("utf-8", "replace").split())[:SHOWN]
+        raise OSError("{} answers with HTTP {}: {}".format(options["path"], error.code, body).rstrip(": ")) from error
     said = "{} answers with HTTP {}".format(options["path"], status)
     if options.get("expect"):
         said = str(at(body, options["path"], options["expect"]))
@@ -123,6 +126,17 @@ def tcp(options):
     return {"where": "answered", "answer": said, "seconds": round(time.monotonic() - started, 1)}
 
 
+def asked(options):
+    """What was asked, and where, in one line."""
+    where = "{address}:{port}".format(**options)
+    if options["kind"] == "tcp":
+        return where
+    if options["kind"] == "ollama":
+        return "POST http://{}/api/generate, model {}: {}".format(where, options["model"], options["question"])
+    verb = "GET" if options["data"] is None else "POST"
+    return "{} http://{}{}".format(verb, where, options["path"])
+
+
 def main():
     module = AnsibleModule(
         argument_spec={
@@ -137,6 +151,7 @@ def main():
             "gpu": {"type": "bool", "default": False},
             "simulated": {"type": "bool", "default": False},
             "timeout": {"type": "int", "default": 600},
+            "fix": {"type": "str", "default": ""},
         },
         supports_check_mode=True,
     )
@@ -144,7 +159,8 @@ def main():
     try:
         found = {"http": http, "tcp": tcp, "ollama": ollama}[options["kind"]](options)
     except (OllamaError, OSError) as error:
-        module.fail_json(msg="it does not answer as it should: {}".format(error))
+        lines = ["it does not answer as it should: {}".format(error), "asked: {}".format(asked(options))]
+        module.fail_json(msg="\n".join([*lines, *(["fix: " + options["fix"]] if options["fix"] else [])]))
     module.exit_json(changed=False, kind=options["kind"], **found)
 
 

@@ -253,7 +253,7 @@ def advice(entry, chosen, fits):
             return ["the largest that fits: --set {}={}".format(entry["model"]["name"], model)]
     if fits and all(fit["why_not"] == fitting.NO_GPU for fit in fits):
         return ["--cpu runs it without a GPU, slowly"]
-    return []
+    return ["fix for {}: {}".format(fit["node"], fit["fix"]) for fit in fits if fit.get("fix")]
 
 
 def expected(entry, chosen, host):

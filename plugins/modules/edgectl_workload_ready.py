@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import time
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.edgectl_kubectl import Kubectl, KubectlError
+from ansible.module_utils.edgectl_workload_fit import HOSTNAME
 from ansible.module_utils.edgectl_workload_kinds import OBJECTS
 from ansible.module_utils.edgectl_workload_kinds import judge as judge_other
 from ansible.module_utils.edgectl_workload_labels import selector
-from ansible.module_utils.edgectl_workload_state import judge, last_lines
+from ansible.module_utils.edgectl_workload_state import NOWHERE, Place, judge, last_lines, newest
 
 DOCUMENTATION = r"""
 module: edgectl_workload_ready
@@ -25,6 +28,7 @@ options:
     type: str
     choices: [service, pod, job, cronjob, shell]
     default: service
+  pulls: {type: bool, default: false, description: Whether a pull is told apart from other waiting.}
 attributes:
   check_mode: {support: full}
 author: edgectl
@@ -44,7 +48,10 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-verdict: {description: "C(ready), C(waiting) or C(broken).", type: str, returned: always}
+verdict:
+  description: "C(ready), C(waiting), C(broken), or, with O(pulls), C(pulling) while kubelet gets its image."
+  type: str
+  returned: always
 msg: {description: What it waits for or what is wrong., type: str, returned: always}
 pod: {description: Name of its pod., type: str, returned: always}
 address: {description: Address of its Service within the cluster; empty until it is ready., type: str, returned: always}
@@ -56,6 +63,8 @@ log: {description: The last lines of what has ended., type: str, returned: alway
 
 NOTHING = {"pod": "", "address": "", "port": 0, "node_port": 0, "exit_code": None, "log": ""}
 LOG_LINES = 20
+# kubelet's event. (pkg/kubelet/images, image_manager.go)
+PULLING = ': Pulling image "'
 
 
 def look(kubectl, name, namespace, kind="service"):
@@ -64,19 +73,18 @@ def look(kubectl, name, namespace, kind="service"):
     inside = ("--namespace", namespace)
     deployment = kubectl.get("deployment", name, *inside)
     pods = kubectl.items("pods", *inside, "--selector", selector(name))
-    verdict, why = judge(deployment, pods, [])
+    verdict, why, fix = judge(deployment, pods, [])
     pod = pods[-1]["metadata"]["name"] if pods else ""
     if verdict != "ready":
-        verdict, why = judge(deployment, pods, kubectl.items("events", *inside))
-    log = last_lines(kubectl.last_lines(pods[-1], LOG_LINES)) if verdict == "broken" and pods else ""
-    if log:
-        why = "\n".join([why, "the last lines of its log:", log])
+        place = place_of(kubectl, deployment.get("spec", {}).get("template", {}))
+        verdict, why, fix = judge(deployment, pods, kubectl.items("events", *inside), place)
+    lines = kubectl.last_lines(newest(pods), LOG_LINES) if verdict == "broken" and pods else []
     spec = kubectl.get("service", name, *inside).get("spec", {}) if verdict == "ready" else {}
     ports = (spec.get("ports") or [{}])[0]
     return {
         **NOTHING,
         "verdict": verdict,
-        "msg": why,
+        "msg": told(verdict, why, fix, lines),
         "pod": pod,
         "address": spec.get("clusterIP", ""),
         "port": ports.get("port", 0),
@@ -90,15 +98,32 @@ def look_at_other(kubectl, name, namespace, kind):
     found = kubectl.get(OBJECTS[kind], name, *inside)
     pods = kubectl.items("pods", *inside, "--selector", selector(name)) if kind == "job" else [found] if found else []
     pods.sort(key=lambda pod: pod["metadata"].get("creationTimestamp", ""))
-    verdict, why, code = judge_other(kind, found, pods, [])
+    verdict, why, fix, code = judge_other(kind, found, pods, [])
     if verdict == "waiting":
-        verdict, why, code = judge_other(kind, found, pods, kubectl.items("events", *inside))
+        place = place_of(kubectl, found["spec"]["template"] if kind == "job" else found)
+        verdict, why, fix, code = judge_other(kind, found, pods, kubectl.items("events", *inside), place)
     ended = pods and kind != "cronjob" and (code is not None or verdict == "broken")
     lines = kubectl.last_lines(pods[-1], LOG_LINES) if ended else []
-    if verdict == "broken" and last_lines(lines):
-        why = "\n".join([why, "the last lines of its log:", last_lines(lines)])
     pod = pods[-1]["metadata"]["name"] if pods and kind != "cronjob" else ""
-    return {**NOTHING, "verdict": verdict, "msg": why, "pod": pod, "exit_code": code, "log": "\n".join(lines)}
+    msg = told(verdict, why, fix, lines)
+    return {**NOTHING, "verdict": verdict, "msg": msg, "pod": pod, "exit_code": code, "log": "\n".join(lines)}
+
+
+def place_of(kubectl, template):
+    """The node that a pod is meant for, with all that runs there."""
+    hostname = template.get("spec", {}).get("nodeSelector", {}).get(HOSTNAME)
+    nodes = kubectl.items("nodes", "--selector", "{}={}".format(HOSTNAME, hostname)) if hostname else []
+    if not nodes:
+        return NOWHERE
+    return Place(nodes[0], kubectl.pods_on(nodes[0]["metadata"]["name"]), time.time())
+
+
+def told(verdict, why, fix, lines):
+    """One line while it waits; of what is broken also its log's last lines and what mends it."""
+    if verdict != "broken":
+        return why
+    log = last_lines(lines)
+    return "\n".join([why, *(["the last lines of its log:", log] if log else []), *(["fix: " + fix] if fix else [])])
 
 
 def main():
@@ -108,6 +133,7 @@ def main():
             "name": {"type": "str", "required": True},
             "namespace": {"type": "str", "required": True},
             "kind": {"type": "str", "choices": ["service", "pod", "job", "cronjob", "shell"], "default": "service"},
+            "pulls": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )
@@ -117,6 +143,8 @@ def main():
     except KubectlError as error:
         # An API that is busy for a moment has until the last try.
         found = {**NOTHING, "verdict": "waiting", "msg": str(error)}
+    if options["pulls"] and found["verdict"] == "waiting" and PULLING in found["msg"]:
+        found["verdict"] = "pulling"
     module.exit_json(changed=False, **found)
 
 

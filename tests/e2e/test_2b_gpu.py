@@ -162,9 +162,22 @@ def test_after_a_reboot_four_pods_use_the_gpu_again_and_none_is_left_failed(five
     wait_for("no other pod to be left", lambda: set(phases(five_pods)) == {"Running"}, 120)
 
 
-def test_a_changed_number_of_shares_is_in_force_when_the_run_ends(cluster: Cluster, five_pods: Cluster) -> None:
+def test_a_workload_takes_every_share_and_who_wants_one_more_is_told_who_holds_them(five_pods: Cluster) -> None:
     five_pods.kubectl("delete", "deployment", "gpu", "--wait=true")
     wait_for("its pods to go", lambda: not phases(five_pods))
+    inventory = str(five_pods.inventory)
+    edgectl("deploy", "ollama", inventory, "--set", "model=lab-tiny", "--replicas", "4")
+    pods = five_pods.get("pods", "-n", "workloads")["items"]
+    assert [pod["status"]["containerStatuses"][0]["ready"] for pod in pods] == [True] * 4
+    refused = edgectl("run", IMAGE, "-i", inventory, "--name", "fifth", check=False)
+    assert refused.returncode == ExitCode.FAILED
+    assert all(f"workloads/{pod['metadata']['name']}" in refused.stdout for pod in pods)
+    assert f"edgectl undeploy ollama {inventory}" in refused.stdout
+    edgectl("undeploy", "ollama", inventory, "--purge", "--yes")
+
+
+def test_a_changed_number_of_shares_is_in_force_when_the_run_ends(cluster: Cluster, five_pods: Cluster) -> None:
+    assert not phases(five_pods)
     for sharing, count in (({"mode": "time-slicing", "replicas": 2}, "2"), ({"mode": "none"}, "1")):
         set_sharing(cluster, **sharing)
         cluster.bootstrap("--limit", NODE)

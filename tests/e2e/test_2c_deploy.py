@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import urllib.request
 from typing import Any
@@ -79,6 +80,27 @@ def test_it_is_reached_from_this_machine_until_ctrl_c(cluster: Cluster) -> None:
         opened.stdout.close()
 
 
+def test_words_come_through_the_tunnel_while_the_answer_is_still_being_made(cluster: Cluster) -> None:
+    opened = subprocess.Popen([EDGECTL, "open", "ollama", str(cluster.inventory)], stdout=subprocess.PIPE, text=True)
+    assert opened.stdout
+    try:
+        port = int(opened.stdout.readline().strip().rpartition(":")[2])
+        # The model says nothing that makes sense; as many words as are wanted, though.
+        question = {"model": "lab-tiny", "prompt": "Why?", "options": {"num_predict": 400}}
+        body = json.dumps(question)
+        head = f"POST /api/generate HTTP/1.0\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as sock:
+            sock.sendall((head + body).encode())
+            pieces = list(iter(lambda: sock.recv(1 << 20), b""))
+    finally:
+        opened.send_signal(signal.SIGINT)
+        opened.wait(timeout=30)
+        opened.stdout.close()
+    first = next(number for number, piece in enumerate(pieces) if b'"done":false' in piece)
+    assert b'"done":true' not in b"".join(pieces[: first + 3])
+    assert b'"done":true' in pieces[-1]
+
+
 def test_its_log_is_read_and_its_share_of_the_gpu_is_seen(cluster: Cluster) -> None:
     assert "/api/version" in edgectl("logs", "ollama", str(cluster.inventory)).stdout
     top = edgectl("top", str(cluster.inventory)).stdout
@@ -96,6 +118,15 @@ def test_any_image_runs_as_a_job_that_tells_its_exit_code(cluster: Cluster) -> N
     assert failed.returncode == ExitCode.FAILED
     assert 'unknown command "no-such-command"' in failed.stdout + failed.stderr
     edgectl("undeploy", "job", inventory)
+
+
+def test_an_image_that_no_registry_gives_ends_the_wait_in_kubelets_words(cluster: Cluster) -> None:
+    inventory = str(cluster.inventory)
+    failed = edgectl("run", "docker.io/library/nosuch:1", "-i", inventory, "--cpu", "--name", "nosuch", check=False)
+    assert failed.returncode == ExitCode.FAILED
+    assert 'its image can\'t be fetched: Failed to pull image "docker.io/library/nosuch:1"' in failed.stdout
+    assert "reaches docker.io" in failed.stdout
+    edgectl("undeploy", "nosuch", inventory)
 
 
 def test_its_data_outlives_it_until_it_is_purged(cluster: Cluster) -> None:

@@ -137,7 +137,9 @@ def test_a_failure_is_told_with_the_command_that_repeats_it(edgectl: Edgectl, in
         (("ollama", "--replicas", "2", "--storage-class", "x"), "there can be only one ollama", "leave out"),
         (("ollama", "--expose", "loadbalancer"), "--expose loadbalancer is neither", "--expose nodeport"),
         (("wyoming-whisper", "--expose", "ingress=x.org"), "speaks no HTTP", "--expose nodeport"),
-        (("ollama", "--set", "model_file=/nowhere.gguf"), "there is no such file", "a file on this machine"),
+        (("ollama", "--set", "model_file=/nowhere.gguf"), "there is no such file", "a model in GGUF on this machine"),
+        (("ollama", "--set", f"model_file={__file__}"), "it is no GGUF file: it begins with", "a model in GGUF"),
+        (("ollama", "--set", "model_file=/dev"), "it is no file", "a model in GGUF"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_before_anything_runs(

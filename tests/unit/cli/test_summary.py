@@ -112,6 +112,7 @@ def test_hosts_left_out_make_the_code_4_and_get_their_own_command() -> None:
     assert left.exit_code is ExitCode.UNREACHABLE
     assert "nuc2 was left out: no answer" in text(left)
     assert "edgectl bootstrap 'my lab' --limit nuc2" in text(left)
+    assert "when it is back: edgectl deploy ollama 'my lab'\n" in text(replace(left, repeat="deploy ollama"))
 
 
 def test_a_run_that_never_began_shows_what_ansible_said() -> None:

@@ -10,6 +10,7 @@ import pytest
 from edgectl.output.jsonl import JsonLinesRenderer
 from edgectl.output.plain import PlainRenderer
 from edgectl.output.renderer import Style, choose_style
+from edgectl.run.events import Waiting
 from tests.unit.run.recorded import events
 
 
@@ -29,6 +30,14 @@ def test_plain_has_a_line_for_each_change_wait_and_failure_and_none_for_the_rest
     assert "  nuc2: FAILED: Start containerd: exit code 5: unit containerd.service is masked" in lines
     assert not any("nuc1: ok" in line for line in lines)
     assert sum("waiting" in line and "nuc1" in line for line in lines) == 1
+
+
+def test_plain_tells_what_is_waited_for_anew_when_it_is_another_thing_and_not_how_far_it_is() -> None:
+    lines: list[str] = []
+    renderer = PlainRenderer(lines.append)
+    for attempt, said in enumerate(("pod-1: Pulling", "pod-1: Pulling", "1.5 of 9 GB", "3 of 9 GB", "pod-1 runs")):
+        renderer.take(Waiting(0, "nuc1", "Ready", attempt, 9, said))
+    assert [line.partition("): ")[2] for line in lines] == ["pod-1: Pulling", "1.5 of 9 GB", "pod-1 runs"]
 
 
 def test_plain_and_verbose_counts_every_attempt_and_every_task() -> None:

@@ -88,6 +88,16 @@ def test_a_rescued_failure_counts_no_more() -> None:
     assert at_the_end.phases[0].mark is Mark.DONE
 
 
+def test_a_failure_that_something_was_tidied_up_after_stays_one() -> None:
+    tidied = view_of(
+        PhaseStarted(0, "Machine"), HostStarted(0, "a", "t"), done(1, "a", Status.FAILED),
+        HostStarted(1, "a", "always"), done(2, "a"), PhaseFinished(2, "Machine", 2.0),
+        Tally(2, {"a": {**GOOD, "failures": 1}}),
+    )  # fmt: skip
+    assert marks(tidied, "a")[0] is Mark.FAILED
+    assert tidied.phases[0].mark is Mark.FAILED
+
+
 def test_a_run_that_was_stopped_shows_who_had_not_finished() -> None:
     view = view_of(
         PhaseStarted(0, "Machine"), HostStarted(0, "a", "t"), HostStarted(0, "b", "t"), done(1, "a"),

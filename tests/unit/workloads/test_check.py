@@ -64,11 +64,24 @@ def test_a_model_is_pulled_for_a_while_and_how_far_it_is_is_told(server: State) 
     server.pull = [{"status": "pulling", "digest": "a", "total": 4 * 10**9, "completed": 10**9}]
     assert ollama.pull("big:7b", 0) == (False, "big:7b: 1.0 of 4.0 GB, 25 %")
     server.pull = [{"error": "file does not exist"}]
-    with pytest.raises(api.OllamaError, match="big:7b: file does not exist"):
+    with pytest.raises(
+        api.OllamaError, match=r"big:7b can't be fetched: file does not exist\nfix: see that ollama.com"
+    ):
+        ollama.pull("big:7b", TIMEOUT)
+    server.pull = [{"error": "dial tcp: lookup registry.ollama.ai: no such host"}]
+    with pytest.raises(api.OllamaError, match=r"reaches registry\.ollama\.ai, or bring the model: --set model_file="):
         ollama.pull("big:7b", TIMEOUT)
     server.pull = [{"status": "success"}]
     assert ollama.pull("big:7b", TIMEOUT)[0]
     assert ollama.has("big:7b")
+
+
+def test_what_was_asked_is_told_with_what_came_back() -> None:
+    where = {"address": "10.96.0.7", "port": 80, "path": "/v1", "data": None, "model": "tiny", "question": "Why?"}
+    assert check.asked({"kind": "tcp", **where}) == "10.96.0.7:80"
+    assert check.asked({"kind": "http", **where}) == "GET http://10.96.0.7:80/v1"
+    assert check.asked({"kind": "http", **where, "data": {}}) == "POST http://10.96.0.7:80/v1"
+    assert check.asked({"kind": "ollama", **where}) == "POST http://10.96.0.7:80/api/generate, model tiny: Why?"
 
 
 def test_a_file_is_sent_once(server: State, tmp_path: Path) -> None:
@@ -85,7 +98,7 @@ def test_a_file_is_sent_once(server: State, tmp_path: Path) -> None:
 def test_a_page_and_a_port_answer_or_not(server: State) -> None:
     where = {"address": "127.0.0.1", "port": server.port, "timeout": TIMEOUT}
     assert check.http({**where, "path": "/api/version"})["answer"] == "/api/version answers with HTTP 200"
-    with pytest.raises(OSError, match="/nothing answers with HTTP 404"):
+    with pytest.raises(OSError, match=r'/nothing answers with HTTP 404: \{"error": "not found"\}'):
         check.http({**where, "path": "/nothing"})
     assert check.tcp(where)["where"] == "answered"
     with socket.socket() as unused:

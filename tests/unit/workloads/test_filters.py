@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from edgectl import content
@@ -68,3 +70,29 @@ def test_data_of_a_check_is_filled_with_what_was_chosen() -> None:
     filled = {"model": "tiny", "prompt": "a {b}", "n": [1, "tiny"], "other": "{other}"}
     assert filters.filled(data, {"model": "tiny"}) == filled
     assert filters.images(MANIFEST) == ["docker.io/ollama/ollama:0.23.0"]
+
+
+def test_room_on_a_disk_is_that_of_the_nearest_directory_that_was_measured() -> None:
+    disks = [{"path": "/", "free_bytes": 1}, {"path": "/var/lib", "free_bytes": 2}, {"path": "/boot", "free_bytes": 3}]
+    host = {"ansible_facts": {"edgectl": {"disks": disks}}}
+    assert filters.free_bytes(host, "/var/lib/edgectl/workloads") == 2
+    assert filters.free_bytes(host, "/srv/models") == 1
+    assert filters.free_bytes({}, "/srv/models") == -1
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (None, "there is no such file"),
+        (b"", "it is empty"),
+        (b"<!doctype html>", "it is no GGUF file: it begins with '<!doctype html>'"),
+        (b"GGUF\3\0", "it ends within its header: was all of it fetched?"),
+        (b"GGUF" + bytes(20), ""),
+    ],
+)
+def test_what_is_no_model_is_told_why(tmp_path: Path, content: bytes | None, why: str) -> None:
+    file = tmp_path / "a.gguf"
+    if content is not None:
+        file.write_bytes(content)
+    assert filters.no_model(str(file)) == why
+    assert filters.no_model(str(tmp_path)) == "it is no file"

@@ -19,7 +19,8 @@ def job(*conditions: tuple[str, str], **status: Any) -> dict[str, Any]:
 
 def pod(phase: str = "Running", owner: str = "u2", **state: Any) -> dict[str, Any]:
     metadata = {"name": "own-1", "ownerReferences": [{"uid": owner}]}
-    return {"metadata": metadata, "status": {"phase": phase, "containerStatuses": [{"state": state}]}}
+    spec = {"containers": [{"name": "own"}]}
+    return {"metadata": metadata, "spec": spec, "status": {"phase": phase, "containerStatuses": [{"state": state}]}}
 
 
 def ended(code: int, reason: str = "Error") -> dict[str, Any]:
@@ -45,7 +46,7 @@ def test_a_job_is_told_by_its_exit_code(
     found: dict[str, Any], pods: list[dict[str, Any]], verdict: str, words: str, code: int | None
 ) -> None:
     said = kinds.judge("job", found, pods, [])
-    assert (said[0], said[2]) == (verdict, code)
+    assert (said[0], said[3]) == (verdict, code)
     assert words in said[1]
 
 
@@ -55,11 +56,11 @@ def test_the_pod_of_a_former_job_says_nothing_about_this_one() -> None:
 
 
 def test_a_shell_is_ready_while_it_runs_and_when_it_has_ended() -> None:
-    assert kinds.judge("shell", pod(running={}), [], [])[::2] == ("ready", None)
-    assert kinds.judge("shell", ended(2), [], [])[::2] == ("ready", 2)
+    assert kinds.judge("shell", pod(running={}), [], [])[::3] == ("ready", None)
+    assert kinds.judge("shell", ended(2), [], [])[::3] == ("ready", 2)
     assert kinds.judge("shell", pod("Pending", waiting={"reason": "ErrImagePull"}), [], [])[0] == "waiting"
 
 
 def test_a_schedule_is_ready_when_it_is_there() -> None:
     found = {"metadata": {"name": "own"}, "spec": {"schedule": "0 3 * * *"}}
-    assert kinds.judge("cronjob", found, [], []) == ("ready", "it runs by its schedule, 0 3 * * *", None)
+    assert kinds.judge("cronjob", found, [], []) == ("ready", "it runs by its schedule, 0 3 * * *", "", None)

@@ -68,7 +68,9 @@ def test_its_own_pod_does_not_stand_in_its_way() -> None:
     there = Kubectl(own, deployment__ollama=on("orin2"))
     assert module.planned(options(), there)["node"] == "orin2"
     own["metadata"]["labels"] = {}
-    assert "all 1 of its nvidia.com/gpu are in use, by workloads/ollama-1" in refused(there)
+    said = refused(there)
+    assert "all 1 of its nvidia.com/gpu are in use, by workloads/ollama-1" in said
+    assert "fix for orin2: raise device_plugin_sharing of orin2 and edgectl bootstrap INVENTORY" in said
 
 
 def test_each_node_has_its_reason() -> None:
