@@ -66,7 +66,8 @@ molecule: setup ## each role on real lab nodes
 	@tests/molecule/run
 
 e2e: setup ## the promises of the README, on the lab
-	@pytest tests/e2e -v -rs --durations=12
+	@tests/e2e/browser
+	pytest tests/e2e -v -rs --durations=12
 
 torture: setup ## slow: runs killed at random moments, control planes lost; not part of `make test`
 	@EDGECTL_KILLS=20 pytest tests/e2e/test_4c_kills.py tests/slow -v -s

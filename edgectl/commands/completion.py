@@ -42,6 +42,18 @@ def nodes_of_the_lab(context: typer.Context, incomplete: str) -> list[str]:
     return _starting((node.name for node in lab.nodes), incomplete) if lab else []
 
 
+def workloads_of_the_lab(incomplete: str) -> list[str]:
+    """For `--workloads`: the last of several names after commas; none that is there already."""
+    from edgectl.lab import workloads
+
+    before, comma, word = incomplete.rpartition(",")
+    try:
+        free = [name for name in (*workloads.names(), workloads.ALL) if name not in before.split(",")]
+    except Exception:
+        return []
+    return [before + comma + name for name in _starting(free, word)]
+
+
 def _names(context: typer.Context) -> Names:
     from edgectl.inventory import names
 

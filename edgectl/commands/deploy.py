@@ -54,12 +54,13 @@ def deploy(
     does not fit before anything is made. Again: changes nothing. Without --expose it is reached within the cluster
     only, also when it was exposed before.
     """
+    from edgectl.cluster.remote import Login
     from edgectl.cluster.session import Request, open_session
     from edgectl.cluster.verb import carry_out
     from edgectl.commands.running import Show, renderer_for, say_stopping, show_end
     from edgectl.output import workloads as output
     from edgectl.output.dialog import terminal_dialog
-    from edgectl.workloads import catalogue, request
+    from edgectl.workloads import catalogue, passwords, request
 
     workload = catalogue.choose(name)
     wish = request.Wish(node, platform, namespace, cpu, storage_class, wait, replicas, expose)
@@ -81,7 +82,12 @@ def deploy(
         "deploy", session, renderer, limited=False, extra_vars=variables, arguments=tuple(extra_vars or ()),
         repeat=shlex.join(words), check=plan, on_cancel=say_stopping,
     )  # fmt: skip
+    # A document may be kept by whoever asked for it: no password is in it.
+    told = () if json or plan else outcome.result.summary.get("workloads", ())
+    login = Login(shlex.join(["edgectl", *words]), become_password=session.secrets.become_password)
+    shown = passwords.made(session.inventory, login, told)
     show_end(
-        renderer, lambda: output.deployed_document(outcome), lambda: output.deployed_lines(outcome, workload, plan=plan)
-    )
+        renderer, lambda: output.deployed_document(outcome),
+        lambda: output.deployed_lines(outcome, workload, plan=plan, passwords=shown),
+    )  # fmt: skip
     raise typer.Exit(int(output.exit_code(outcome, plan=plan)))

@@ -22,6 +22,15 @@ Node = Annotated[
     str, typer.Argument(help="Name of the node, such as nuc1.", autocompletion=completion.nodes_of_the_lab)
 ]
 Nodes = Annotated[list[str], typer.Argument(help="Names of nodes.", autocompletion=completion.nodes_of_the_lab)]
+Workloads = Annotated[
+    str | None,
+    typer.Option(
+        "--workloads",
+        metavar="NAMES",
+        help="Also the images of these entries of the catalogue, such as jupyterlab,jax; `all` that the lab can make.",
+        autocompletion=completion.workloads_of_the_lab,
+    ),
+]
 
 
 @app.command()
@@ -43,20 +52,23 @@ def up(
     no_artifacts: Annotated[
         bool, typer.Option("--no-artifacts", help="Nodes only; Kubernetes comes from upstream's packages.")
     ] = False,
+    workloads: Workloads = None,
 ) -> None:
     """Boot the machines and write their inventory. Again: changes nothing, or boots what stands still."""
     from edgectl.commands.lab_progress import PhaseLines
     from edgectl.lab import artifacts as artifact_directory
     from edgectl.lab import lifecycle, record
     from edgectl.lab import setup as lab_setup
+    from edgectl.lab import workloads as images
 
     progress = PhaseLines()
-    spec.parse_name(name)
-    wanted = spec.parse_nodes(nodes or spec.DEFAULT_NODES) if nodes or record.load(name) is None else None
+    existing = record.load(spec.parse_name(name))
+    wanted = spec.parse_nodes(nodes or spec.DEFAULT_NODES) if nodes or existing is None else None
+    entries = images.parse(workloads) if workloads else tuple(existing.workloads) if existing else ()
     lab_setup.require()
     if artifacts is None and not no_artifacts:
-        artifacts = artifact_directory.build(progress)
-    lab = lifecycle.up(name, wanted, progress, directory=directory, artifacts=artifacts)
+        artifacts = artifact_directory.build(progress, entries)
+    lab = lifecycle.up(name, wanted, progress, directory=directory, artifacts=artifacts, workloads=entries)
     typer.echo(f"inventory  {lab.inventory}")
     typer.echo(f"next       edgectl bootstrap {shlex.quote(lab.inventory)}")
 
@@ -123,16 +135,18 @@ def recordings() -> None:
 
 
 @app.command()
-def build() -> None:
+def build(workloads: Workloads = None) -> None:
     """Fetch or build Kubernetes, NVIDIA's packages and images, and the node image; print where the artifacts are."""
     from edgectl.commands.lab_progress import PhaseLines
     from edgectl.lab import artifacts, image
     from edgectl.lab import setup as lab_setup
+    from edgectl.lab import workloads as images
 
+    entries = images.parse(workloads) if workloads else ()
     lab_setup.require()
     progress = PhaseLines()
     image.build(progress)
-    typer.echo(artifacts.build(progress))
+    typer.echo(artifacts.build(progress, entries))
 
 
 @app.command()

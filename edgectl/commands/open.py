@@ -39,6 +39,6 @@ def open_(
     name = bundle.parts[-1].name if bundle else name
     found = deployed.look(loaded, who, name, namespace)
     with deployed.opened(found, port) as way:
-        for line in output.opened_lines(name, way):
+        for line in output.opened_lines(name, way, namespace, inventory):
             typer.echo(line)
         way.forward.hold()

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
-from edgectl.lab import kubernetes, manifest, nvidia, ollama
+from edgectl.lab import kubernetes, manifest, nvidia, ollama, workloads
 from edgectl.lab.parts import Part, one_at_a_time
 from edgectl.lab.paths import cache_dir
 from edgectl.lab.progress import Progress
 
 
-def _parts() -> tuple[Part, ...]:
-    return kubernetes.part(), nvidia.part(), ollama.part()
+def _parts(entries: Sequence[str]) -> tuple[Part, ...]:
+    return kubernetes.part(), nvidia.part(), ollama.part(), *(workloads.part(entry) for entry in entries)
 
 
-def directory() -> Path:
-    """Where the artifacts of these sources are, made or not."""
-    names = " ".join(part.directory.name for part in _parts())
+def directory(entries: Sequence[str] = ()) -> Path:
+    """Where the artifacts of these sources are, made or not. entries: whose images are among them."""
+    names = " ".join(part.directory.name for part in _parts(entries))
     return cache_dir() / f"artifacts-{hashlib.sha256(names.encode()).hexdigest()[:16]}"
 
 
-def build(progress: Progress) -> Path:
+def build(progress: Progress, entries: Sequence[str] = ()) -> Path:
     """Make the parts that are missing and the artifact directory of them; its path."""
-    made = [part.build(progress) for part in _parts()]
-    wanted = directory()
-    with one_at_a_time(progress):
-        if not manifest.complete(wanted):
+    made = [part.build(progress) for part in _parts(entries)]
+    wanted = directory(entries)
+    if not manifest.complete(wanted):
+        with one_at_a_time(progress):
             manifest.join(wanted, made)
     return wanted

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 EXECUTABLE = 0o755
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 @dataclass(frozen=True)
@@ -21,11 +22,13 @@ class Layer:
     """What a layer puts into the image.
 
     files: path in the image -> file on this machine, all executable. links: path -> target of a symbolic link.
-    base: an archive whose members come first.
+    trees: path in the image -> directory on this machine, all that is in it, as root's. base: an archive whose members
+    come first.
     """
 
     files: dict[str, Path] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
+    trees: dict[str, Path] = field(default_factory=dict)
     base: Path | None = None
 
 
@@ -36,6 +39,7 @@ class Image:
     names: tuple[str, ...]
     layers: tuple[Layer, ...]
     entrypoint: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
 
 
 def write(archive: Path, images: Sequence[Image], architecture: str) -> None:
@@ -57,7 +61,8 @@ def write(archive: Path, images: Sequence[Image], architecture: str) -> None:
 
 
 def _config(image: Image, architecture: str, layers: Iterable[str]) -> dict[str, object]:
-    settings: dict[str, object] = {"Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]}
+    environment = {"PATH": PATH, **image.environment}
+    settings: dict[str, object] = {"Env": [f"{key}={value}" for key, value in sorted(environment.items())]}
     if image.entrypoint:
         settings["Entrypoint"] = list(image.entrypoint)
     return {
@@ -72,7 +77,8 @@ def _config(image: Image, architecture: str, layers: Iterable[str]) -> dict[str,
 def _add_layer(tar: tarfile.TarFile, layer: Layer, scratch: Path) -> str:
     """Add a layer; its digest."""
     path = scratch / "layer.tar"
-    _write_layer(path, layer)
+    with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as inner:
+        _fill(inner, layer)
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     name = f"{digest}.tar"
@@ -85,26 +91,35 @@ def _add_layer(tar: tarfile.TarFile, layer: Layer, scratch: Path) -> str:
     return digest
 
 
-def _write_layer(path: Path, layer: Layer) -> None:
-    with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as tar:
-        if layer.base:
-            with tarfile.open(layer.base) as base:
-                for member in base:
-                    # Device nodes are the container runtime's business.
-                    if not member.isdev():
-                        member.mtime = 0
-                        tar.addfile(member, base.extractfile(member) if member.isreg() else None)
-        for name, source in layer.files.items():
-            entry = tarfile.TarInfo(name.lstrip("/"))
-            entry.size = source.stat().st_size
-            entry.mode = EXECUTABLE
-            with source.open("rb") as file:
-                tar.addfile(entry, file)
-        for name, target in layer.links.items():
-            entry = tarfile.TarInfo(name.lstrip("/"))
-            entry.type = tarfile.SYMTYPE
-            entry.linkname = target
-            tar.addfile(entry)
+def _fill(tar: tarfile.TarFile, layer: Layer) -> None:
+    if layer.base:
+        with tarfile.open(layer.base) as base:
+            for member in base:
+                # Device nodes are the container runtime's business.
+                if not member.isdev():
+                    member.mtime = 0
+                    tar.addfile(member, base.extractfile(member) if member.isreg() else None)
+    for name, tree in layer.trees.items():
+        for path in (tree, *sorted(tree.rglob("*"))):
+            tar.add(path, Path(name) / path.relative_to(tree), recursive=False, filter=_of_root)
+    for name, source in layer.files.items():
+        entry = tarfile.TarInfo(name.lstrip("/"))
+        entry.size = source.stat().st_size
+        entry.mode = EXECUTABLE
+        with source.open("rb") as file:
+            tar.addfile(entry, file)
+    for name, target in layer.links.items():
+        entry = tarfile.TarInfo(name.lstrip("/"))
+        entry.type = tarfile.SYMTYPE
+        entry.linkname = target
+        tar.addfile(entry)
+
+
+def _of_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    """The same, whoever made it on this machine and when."""
+    entry.uid = entry.gid = entry.mtime = 0
+    entry.uname = entry.gname = ""
+    return entry
 
 
 def _add_bytes(tar: tarfile.TarFile, name: str, data: bytes) -> None:

@@ -25,11 +25,13 @@ def up(
     *,
     directory: Path | None = None,
     artifacts: Path | None = None,
+    workloads: Sequence[str] = (),
 ) -> Lab:
     """Bring a lab up: make what is missing, boot what stands still, write the inventory.
 
     wanted: None leaves an existing lab's nodes as they are. directory: of the inventory, None for the lab's own.
-    artifacts: the artifact directory that the inventory names, None for upstream's packages.
+    artifacts: the artifact directory that the inventory names, None for upstream's packages. workloads: whose images it
+    has, so that a later `up` finds them again.
     """
     setup.require()
     existing = record.load(name)
@@ -44,6 +46,7 @@ def up(
     reference = image.build(progress)
     repository = _repository(lab, specs, progress)
     lab.image = lab.image or reference
+    lab.workloads = list(workloads)
     addresses = network.node_addresses(IPv4Network(lab.subnet), [spec.name for spec in specs])
     lab.nodes = [Node(spec.name, spec.role, spec.platform, str(addresses[spec.name]), spec.recording) for spec in specs]
     lab.save()

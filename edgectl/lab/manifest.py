@@ -18,7 +18,7 @@ class Artifact:
     """One file. path: below the directory, with slashes. images: the names in an image archive."""
 
     path: str
-    kind: Literal["binary", "chart", "images", "model"]
+    kind: Literal["binary", "chart", "images", "layer", "model"]
     name: str
     version: str
     arch: str

@@ -24,7 +24,7 @@ from edgectl.lab.progress import Progress
 class Part:
     """One part. form: raise it when the same sources are made into something else. fill: makes the files.
 
-    inputs: what decides about it besides its sources.
+    inputs: what decides about it besides its sources. needs: parts that are made before, and that it is made from.
     """
 
     name: str
@@ -32,6 +32,7 @@ class Part:
     form: int
     fill: Callable[[Path, Progress], list[Artifact]]
     inputs: str = ""
+    needs: tuple[Part, ...] = ()
 
     @property
     def directory(self) -> Path:
@@ -40,13 +41,15 @@ class Part:
         for path in sorted(self.source.rglob("*")):
             if path.is_file() and not path.name.endswith("_test.go"):
                 digest.update(f"{path.relative_to(self.source)}\0".encode() + path.read_bytes() + b"\0")
-        digest.update(self.inputs.encode())
+        digest.update(" ".join([self.inputs, *(part.directory.name for part in self.needs)]).encode())
         return cache_dir() / f"{self.name}-{digest.hexdigest()[:16]}"
 
     def build(self, progress: Progress) -> Path:
         """Make the part unless it is complete; its directory."""
         wanted = self.directory
         if not manifest.complete(wanted):
+            for part in self.needs:
+                part.build(progress)
             with one_at_a_time(progress):
                 if not manifest.complete(wanted):
                     wanted.mkdir(parents=True, exist_ok=True)

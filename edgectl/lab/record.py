@@ -38,6 +38,8 @@ class Lab:
     inventory: str
     image: str = ""
     nodes: list[Node] = field(default_factory=list)
+    # Entries of the catalogue whose images its artifact directory has.
+    workloads: list[str] = field(default_factory=list)
 
     @property
     def directory(self) -> Path:

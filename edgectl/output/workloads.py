@@ -6,6 +6,7 @@ import json
 import shlex
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from edgectl import content
@@ -33,6 +34,7 @@ _KINDS = {
 _DOES = {"cronjob": "waits for its time", "job": "runs"}
 _WOULD = {"cronjob": "would wait for its time"}
 _LOGS = {"pod": "deployment/{name}", "job": "job/{name}", "shell": "{name}"}
+_AGAIN = "the cluster keeps it, and shows it again:"
 _GPU = {"required": "yes", "optional": "if there is one", "none": "no"}
 
 
@@ -161,14 +163,20 @@ def document(workloads: Sequence[Workload], fits: Fits | None, bundles: Sequence
     return found if fits is None else {**found, "fits": {name: list(some) for name, some in fits.items()}}
 
 
-def opened_lines(name: str, way: Way) -> Iterator[str]:
-    """Where it is reached now. The URL comes first, so that it can be taken from the first line."""
+def opened_lines(name: str, way: Way, namespace: str, path: Path) -> Iterator[str]:
+    """Where it is reached now. The URL comes first, so that it can be taken from the first line.
+
+    path: of the inventory.
+    """
     data = catalogue.read()[name].data if name in catalogue.read() else {}
     scheme = "tcp" if data.get("check", {}).get("kind") == "tcp" else "http"
     yield f"{scheme}://127.0.0.1:{way.forward.port}"
     if way.taken:
         yield f"{_INDENT}port {way.taken} of this machine is taken, so it has another one"
-    if data.get("first_login"):
+    if data.get("sign_in"):
+        yield f"{_INDENT}login: {_account(data['sign_in'])}; what was generated shows"
+        yield f"{_INDENT}  {_shows(data['sign_in'], name, namespace, shlex.quote(str(path)))}"
+    elif data.get("first_login"):
         yield f"{_INDENT}login: {data['first_login']}"
     elif data.get("login"):
         yield f"{_INDENT}login: it has one of its own"
@@ -177,8 +185,13 @@ def opened_lines(name: str, way: Way) -> Iterator[str]:
     yield f"{_INDENT}leads to {name} until Ctrl-C"
 
 
-def deployed_lines(outcome: Outcome, workload: Workload | Bundle, *, plan: bool) -> Iterator[str]:
-    """What runs now and how it is used, or what failed."""
+def deployed_lines(
+    outcome: Outcome, workload: Workload | Bundle, *, plan: bool, passwords: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """What runs now and how it is used, or what failed.
+
+    passwords: by workload, what this run has generated for people.
+    """
     told = outcome.result.summary.get("workload")
     if told is None or not outcome.result.ok:
         yield from summary.lines(outcome)
@@ -198,6 +211,8 @@ def deployed_lines(outcome: Outcome, workload: Workload | Bundle, *, plan: bool)
         yield from _commands(told["plan"], path)
     else:
         yield from _addresses(outcome, workload, everything, path)
+        for one in everything:
+            yield from _sign_in(one, (passwords or {}).get(one["plan"]["name"], ""), path)
     for host, reason in outcome.session.missing.items():
         yield f"{host} was left out: {reason}"
     yield f"Log: {outcome.result.log_path}"
@@ -220,6 +235,34 @@ def _addresses(
     else:
         yield f"From here       edgectl open {last['name']} {path}{_in(last)}"
         yield f"Remove it       edgectl undeploy {workload.name} {path}{_in(last)}  (--purge: with its data)"
+
+
+def _sign_in(told: Mapping[str, Any], password: str, path: str) -> Iterator[str]:
+    """With what people sign in: shown when it was made, and else how it is shown again."""
+    known = told.get("sign_in")
+    if not known:
+        return
+    made = told["plan"]
+    if (told["answer"] or {}).get("signed_in") is False:
+        yield f"Sign in         as before; the password that was generated for {known['user']} is not taken (any more)"
+        return
+    if password:
+        yield f"Sign in         {_account(known)} {password}"
+        yield f"                shown this once; {_AGAIN}"
+    else:
+        yield f"Sign in         {_account(known)}: {_AGAIN}"
+    yield f"                {_shows(known, made['name'], made['namespace'], path)}"
+
+
+def _account(known: Mapping[str, Any]) -> str:
+    return f"{known['user']}, password" if known.get("user") else "token"
+
+
+def _shows(known: Mapping[str, Any], name: str, namespace: str, path: str) -> str:
+    """The command that shows what was generated."""
+    secret = content.module_util("edgectl_workload_objects").secret_name(name)
+    value = "{{.data." + known["secret"] + "|base64decode}}"
+    return f"edgectl kubectl -i {path} -- -n {namespace} get secret {secret} -o go-template='{value}'"
 
 
 def _made(told: Mapping[str, Any], *, plan: bool) -> Iterator[str]:
@@ -316,6 +359,8 @@ def _memory(made: Mapping[str, Any]) -> str:
 
 
 def _proof(answer: Mapping[str, Any]) -> str:
+    if answer["kind"] == "open-webui":
+        return f"{answer['where']} in {answer['seconds']} s"
     if answer["kind"] != "ollama":
         return f"{answer['answer']} in {answer['seconds']} s"
     rate = f"{answer['tokens']} tokens, {answer['tokens_per_s']} tokens/s"

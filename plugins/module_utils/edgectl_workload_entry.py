@@ -203,10 +203,18 @@ ENTRY = Record(
         "port": Number(1),
         # expect: where in a JSON answer something must stand, as `choices.0.text`; data: what is posted for it.
         "check": Record(
-            {"kind": Choice("http", "tcp", "ollama")},
-            {"path": Text(r"/.*", "a path"), "data": Anything(), "expect": Text(r"[\w.-]+", "such as choices.0.text")},
+            {"kind": Choice("http", "tcp", "ollama", "open-webui")},
+            {
+                "path": Text(r"/.*", "a path"),
+                "data": Anything(),
+                "expect": Text(r"[\w.-]+", "such as choices.0.text"),
+                # By this scheme of HTTP the secret of `sign_in` is shown, as in `Authorization: token SECRET`.
+                "authorization": Text(r"\w+", "a scheme such as token"),
+            },
         ),
         "login": Truth(),
+        # With what people sign in: the one of `secrets` that is a password, and whose; without a user it is a token.
+        "sign_in": Record({"secret": Text(_SECRET, "one of secrets")}, {"user": Text()}),
         "schedule": Text(),
         "model": _MODEL,
         "requires": Many(Text()),
@@ -257,6 +265,11 @@ def _of_kind(entry: dict[str, Any]) -> Iterator[Problem]:
         yield "schedule", "goes with kind cronjob", 'kind: cronjob, and schedule: "0 3 * * *"'
     if "expect" in entry.get("check", {}) and entry["check"]["kind"] != "http":
         yield "check.expect", "is for kind http", "leave it out"
+    signs_in = entry.get("check", {}).get("kind") == "open-webui" or "authorization" in entry.get("check", {})
+    if signs_in and "sign_in" not in entry:
+        yield "sign_in", "is missing", "add sign_in: the check signs in"
+    if "sign_in" in entry and entry["sign_in"]["secret"] not in entry.get("secrets", []):
+        yield "sign_in.secret", "is none of secrets", "secrets: [{}]".format(entry["sign_in"]["secret"])
     for path in entry.get("files", {}):
         if not path.startswith("/"):
             yield "files.{}".format(path), "is no absolute path", "begin it with /"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import socket
 import time
@@ -10,7 +11,10 @@ import urllib.error
 import urllib.request
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.edgectl_kubectl import Kubectl, KubectlError
 from ansible.module_utils.edgectl_ollama import Ollama, OllamaError
+from ansible.module_utils.edgectl_open_webui import OpenWebUI, OpenWebUIError
+from ansible.module_utils.edgectl_workload_objects import secret_name
 
 DOCUMENTATION = r"""
 module: edgectl_workload_check
@@ -19,8 +23,10 @@ description:
   - C(http) wants a page to answer, C(tcp) a port; C(ollama) asks a question, measures how fast the answer comes, and
     looks where the model runs (C(size_vram) of /api/ps).
   - An Ollama that has a GPU and answers on the CPU fails, unless the GPU is a simulated one.
+  - C(open-webui) signs in with the generated password, and asks a model of Ollama's through it. Who has changed that
+    password is not asked for the new one, so it is only seen to answer then.
 options:
-  kind: {type: str, required: true, choices: [http, tcp, ollama], description: What is asked.}
+  kind: {type: str, required: true, choices: [http, tcp, ollama, open-webui], description: What is asked.}
   address: {type: str, required: true, description: Address of the Service.}
   port: {type: int, required: true, description: Its port.}
   path: {type: str, default: /, description: "What C(http) asks for."}
@@ -31,6 +37,15 @@ options:
     default: ""
   model: {type: str, default: "", description: "Whom C(ollama) asks."}
   question: {type: str, default: "", description: "What C(ollama) asks."}
+  kubectl:
+    description: kubectl, with its options before the verb; for one who signs in.
+    type: list
+    elements: str
+    default: []
+  name: {type: str, default: "", description: "Name of the workload, for its Secret."}
+  namespace: {type: str, default: "", description: Where that is.}
+  sign_in: {type: dict, default: {}, description: "C(sign_in) of the entry: secret and user."}
+  authorization: {type: str, default: "", description: "Scheme by which C(http) shows that secret, such as C(token)."}
   gpu: {type: bool, default: false, description: Whether it must answer on a GPU.}
   simulated: {type: bool, default: false, description: Whether that GPU is one that can't compute.}
   timeout: {type: int, default: 600, description: Seconds that an answer may take.}
@@ -55,12 +70,14 @@ RETURN = r"""
 where: {description: "What answered: GPU, CPU, or the lab's stand-in for a GPU.", type: str, returned: success}
 answer: {description: What it said., type: str, returned: success}
 tokens_per_s: {description: How fast Ollama answered., type: float, returned: when kind is ollama}
+signed_in: {description: Whether it took the generated password., type: bool, returned: when kind is open-webui}
 """
 
 TOKENS = 48
 LONGEST = 1 << 20
 SHOWN = 300
 ON_CPU = "answered on CPU"
+QUESTION = "Why is the sky blue?"
 
 
 def ollama(options):
@@ -84,12 +101,41 @@ def ollama(options):
     return {**said, **memory, "where": where, "model": options["model"], "version": server.version()}
 
 
+def open_webui(options):
+    started = time.monotonic()
+    server = OpenWebUI("http://{address}:{port}".format(**options), options["timeout"])
+    if not server.sign_in(options["sign_in"]["user"], options["password"]):
+        where = "it answers, and takes no longer the password that was generated: no model was asked"
+        seconds = round(time.monotonic() - started, 1)
+        return {"where": where, "answer": "", "signed_in": False, "seconds": seconds}
+    models = server.models()
+    if not models:
+        raise OpenWebUIError("signed in, but it lists no model of Ollama's")
+    said = server.ask(models[0], QUESTION, TOKENS)
+    if not said:
+        raise OpenWebUIError("signed in, but {} answered nothing".format(models[0]))
+    where = "signed in, and {} answered through it".format(models[0])
+    seconds = round(time.monotonic() - started, 1)
+    return {"where": where, "answer": said, "signed_in": True, "seconds": seconds}
+
+
+def generated(options, kubectl):
+    """The password of the workload's Secret. Raises KubectlError where there is none."""
+    name, key = secret_name(options["name"]), options["sign_in"]["secret"]
+    there = kubectl.get("secret", name, "--namespace", options["namespace"]).get("data", {})
+    if key not in there:
+        raise KubectlError("the Secret {} has no {}".format(name, key))
+    return base64.b64decode(there[key]).decode()
+
+
 def http(options):
     url, started = "http://{address}:{port}{path}".format(**options), time.monotonic()
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     data = options.get("data")
     posted = None if data is None else json.dumps(data).encode()
     headers = {} if posted is None else {"Content-Type": "application/json"}
+    if options.get("authorization"):
+        headers["Authorization"] = "{authorization} {password}".format(**options)
     request = urllib.request.Request(url, posted, headers)  # noqa: S310 - http, above
     try:
         with opener.open(request, timeout=options["timeout"]) as answer:
@@ -126,6 +172,9 @@ def tcp(options):
     return {"where": "answered", "answer": said, "seconds": round(time.monotonic() - started, 1)}
 
 
+KINDS = {"http": http, "tcp": tcp, "ollama": ollama, "open-webui": open_webui}
+
+
 def asked(options):
     """What was asked, and where, in one line."""
     where = "{address}:{port}".format(**options)
@@ -133,6 +182,8 @@ def asked(options):
         return where
     if options["kind"] == "ollama":
         return "POST http://{}/api/generate, model {}: {}".format(where, options["model"], options["question"])
+    if options["kind"] == "open-webui":
+        return "a model through http://{}, signed in as {}".format(where, options["sign_in"]["user"])
     verb = "GET" if options["data"] is None else "POST"
     return "{} http://{}{}".format(verb, where, options["path"])
 
@@ -140,7 +191,7 @@ def asked(options):
 def main():
     module = AnsibleModule(
         argument_spec={
-            "kind": {"type": "str", "required": True, "choices": ["http", "tcp", "ollama"]},
+            "kind": {"type": "str", "required": True, "choices": list(KINDS)},
             "address": {"type": "str", "required": True},
             "port": {"type": "int", "required": True},
             "path": {"type": "str", "default": "/"},
@@ -148,6 +199,11 @@ def main():
             "expect": {"type": "str", "default": ""},
             "model": {"type": "str", "default": ""},
             "question": {"type": "str", "default": ""},
+            "kubectl": {"type": "list", "elements": "str", "default": []},
+            "name": {"type": "str", "default": ""},
+            "namespace": {"type": "str", "default": ""},
+            "sign_in": {"type": "dict", "default": {}},
+            "authorization": {"type": "str", "default": ""},
             "gpu": {"type": "bool", "default": False},
             "simulated": {"type": "bool", "default": False},
             "timeout": {"type": "int", "default": 600},
@@ -155,10 +211,12 @@ def main():
         },
         supports_check_mode=True,
     )
-    options = module.params
+    options = dict(module.params)
     try:
-        found = {"http": http, "tcp": tcp, "ollama": ollama}[options["kind"]](options)
-    except (OllamaError, OSError) as error:
+        if options["sign_in"]:
+            options["password"] = generated(options, Kubectl(module, options["kubectl"]))
+        found = KINDS[options["kind"]](options)
+    except (KubectlError, OllamaError, OpenWebUIError, OSError) as error:
         lines = ["it does not answer as it should: {}".format(error), "asked: {}".format(asked(options))]
         module.fail_json(msg="\n".join([*lines, *(["fix: " + options["fix"]] if options["fix"] else [])]))
     module.exit_json(changed=False, kind=options["kind"], **found)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import secrets
+import string
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.edgectl_kubectl import Kubectl, KubectlError
@@ -19,6 +20,7 @@ options:
   name: {type: str, required: true, description: Name of the workload.}
   namespace: {type: str, required: true, description: Where it is; it must be there.}
   keys: {type: list, elements: str, required: true, description: Names of the values., no_log: false}
+  typed: {type: str, default: "", description: "The one of them that people type: shorter, letters and digits."}
 attributes:
   check_mode: {support: full}
 author: edgectl
@@ -38,6 +40,15 @@ made: {description: Keys that got a value., type: list, elements: str, returned:
 """
 
 
+# Of 62 signs, 20 of them: 119 bits.
+LETTERS = string.ascii_letters + string.digits
+LENGTH = 20
+
+
+def value(*, typed):
+    return "".join(secrets.choice(LETTERS) for _ in range(LENGTH)) if typed else secrets.token_urlsafe(32)
+
+
 def main():
     module = AnsibleModule(
         argument_spec={
@@ -45,6 +56,7 @@ def main():
             "name": {"type": "str", "required": True},
             "namespace": {"type": "str", "required": True},
             "keys": {"type": "list", "elements": "str", "required": True, "no_log": False},
+            "typed": {"type": "str", "default": ""},
         },
         supports_check_mode=True,
     )
@@ -59,7 +71,7 @@ def main():
                 "kind": "Secret",
                 "metadata": {"name": secret, "namespace": options["namespace"], "labels": labels(options["name"])},
                 "data": there,
-                "stringData": {key: secrets.token_urlsafe(32) for key in missing},
+                "stringData": {key: value(typed=key == options["typed"]) for key in missing},
             }
             kubectl.run("apply", "--server-side", "--force-conflicts", "--field-manager=edgectl-workload-secret",
                         "--filename=-", documents=[document])  # fmt: skip

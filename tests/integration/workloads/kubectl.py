@@ -4,6 +4,7 @@
 conditions of a Job that is applied.
 """
 
+import base64
 import json
 import sys
 from pathlib import Path
@@ -90,7 +91,8 @@ def put(api, one):
         if one["spec"]["type"] == "NodePort":
             kept["spec"]["ports"] = [{**port, "nodePort": 30080} for port in one["spec"]["ports"]]
     if one["kind"] == "Secret":
-        kept["data"] = {**one.get("data", {}), **kept.pop("stringData", {})}
+        texts = kept.pop("stringData", {})
+        kept["data"] = {**one.get("data", {}), **{k: base64.b64encode(v.encode()).decode() for k, v in texts.items()}}
     if one["kind"] == "Job":
         kept["metadata"]["uid"] = api["uid"]
         kept["status"] = {"conditions": api["job"]}

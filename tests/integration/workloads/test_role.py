@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import subprocess
 import sys
@@ -76,7 +77,7 @@ def deploy(api: Api, tmp_path: Path) -> Deploy:
         text = (content.root() / "workloads" / name / "workload.yml").read_text()
         (catalogue / name / "workload.yml").write_text(text)
     page = yaml.safe_load((catalogue / "open-webui" / "workload.yml").read_text())
-    page.update(port=api.port, check={"kind": "http", "path": "/api/version"}, readiness={"seconds": 3})
+    page.update(port=api.port, readiness={"seconds": 3})
     (catalogue / "open-webui" / "workload.yml").write_text(yaml.safe_dump(page))
     variables = {
         "__cluster_kubectl": [sys.executable, str(api.program)],
@@ -123,19 +124,34 @@ def names(objects: list[dict[str, Any]]) -> list[str]:
 
 
 def test_a_bundle_is_deployed_asked_and_taken_away_as_a_whole(deploy: Deploy, api: Api, ollama: State) -> None:
-    settings = {"context": "2048", "auth": "false"}
+    settings = {"context": "2048"}
     done = deploy(workload_name="chat", workload_parameters=settings)
     assert done.returncode == 0, done.stdout
     assert names(api.objects("Deployment")) == names(api.objects("Service")) == ["ollama", "open-webui"]
-    server, page = (one["spec"]["template"]["spec"]["containers"][0]["env"] for one in api.objects("Deployment"))
+    server, _ = (one["spec"]["template"]["spec"]["containers"][0]["env"] for one in api.objects("Deployment"))
     assert {"name": "OLLAMA_CONTEXT_LENGTH", "value": "2048"} in server
-    assert {"name": "WEBUI_AUTH", "value": "false"} in page
-    assert [path for path, _ in ollama.asked][:2] == ["/api/pull", "/api/generate"]
+    assert [path for path, _ in ollama.asked] == [
+        "/api/pull", "/api/generate", "/api/v1/auths/signin", "/api/chat/completions"
+    ]  # fmt: skip
     again = deploy(workload_name="chat", workload_parameters=settings)
     assert (again.returncode, changed(again)) == (0, 0), again.stdout
     gone = deploy(workload_name="chat", workload_state="absent", workload_purge=True)
     assert gone.returncode == 0, gone.stdout
     assert api.objects("Deployment") == api.objects("Service") == api.objects("Namespace") == []
+
+
+def test_a_password_is_made_once_signed_in_with_and_in_no_output(deploy: Deploy, api: Api, ollama: State) -> None:
+    done = deploy("-vvv", workload_name="chat")
+    assert done.returncode == 0, done.stdout
+    (secret,) = api.objects("Secret")
+    values = {key: base64.b64decode(value).decode() for key, value in secret["data"].items()}
+    assert set(values) == {"WEBUI_ADMIN_PASSWORD", "WEBUI_SECRET_KEY"}
+    signed = dict(ollama.asked)["/api/v1/auths/signin"]
+    assert signed == {"email": "admin@edgectl.internal", "password": values["WEBUI_ADMIN_PASSWORD"]}
+    for text in (*values.values(), *secret["data"].values()):
+        assert text not in done.stdout + done.stderr
+    assert deploy(workload_name="open-webui").returncode == 0
+    assert api.objects("Secret")[0]["data"] == secret["data"]
 
 
 def test_of_a_bundle_nothing_is_made_where_its_last_part_does_not_fit(deploy: Deploy, api: Api) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from .api import Api, named
 from .conftest import Answer
 
 Edgectl = Callable[..., Answer]
@@ -74,6 +76,56 @@ def test_a_bundle_is_told_part_by_part(edgectl: Edgectl, inventory: Path, playbo
     assert json.loads(edgectl("catalog", "--json").out)["bundles"][0]["bundle"] == ["ollama", "open-webui"]
 
 
+PAGE = {**PLAN, "name": "open-webui", "title": "Open WebUI", "gpu": False, "node": "nuc1", "platform": "cpu"}
+SIGN_IN = {"user": "admin@example.org", "secret": "PASSWORD"}
+
+
+def signed_in(*, made: bool, took: bool = True, **sign_in: str) -> str:
+    """A playbook that tells of a page with accounts. made: whether its password was generated just now."""
+    said = {"kind": "open-webui", "where": "signed in", "answer": "la", "seconds": 0.1, "signed_in": took}
+    known = {**(sign_in or SIGN_IN), "made": made}
+    one = {"plan": PAGE, "ready": {**READY, "port": 8080}, "answer": said, "sign_in": known}
+    return play({"workloads": [one], "workload": one})
+
+
+@pytest.fixture
+def generated(api: Api) -> str:
+    """A password that the cluster keeps."""
+    secret = named("Secret", "open-webui-generated", of="open-webui")
+    api.has({**secret, "data": {"PASSWORD": base64.b64encode(b"s3cret").decode()}})
+    return "s3cret"
+
+
+def test_a_generated_password_is_shown_once_and_the_command_that_shows_it_again(
+    edgectl: Edgectl, inventory: Path, playbook: Write, generated: str
+) -> None:
+    shows = f"edgectl kubectl -i {inventory} -- -n workloads get secret open-webui-generated"
+    playbook(signed_in(made=True))
+    first = edgectl("deploy", "open-webui", inventory, "--plain")
+    assert first.code == 0, first.err
+    assert f"Sign in         admin@example.org, password {generated}\n" in first.out
+    assert shows in first.out
+    assert generated not in edgectl("deploy", "open-webui", inventory, "--json").out
+    playbook(signed_in(made=False))
+    again = edgectl("deploy", "open-webui", inventory, "--plain")
+    assert generated not in again.out
+    assert shows in again.out
+
+
+def test_a_token_has_no_user(edgectl: Edgectl, inventory: Path, playbook: Write, generated: str) -> None:
+    playbook(signed_in(made=True, secret="PASSWORD"))
+    assert f"Sign in         token {generated}\n" in edgectl("deploy", "open-webui", inventory, "--plain").out
+
+
+def test_a_password_that_is_not_taken_is_not_offered(
+    edgectl: Edgectl, inventory: Path, playbook: Write, generated: str
+) -> None:
+    playbook(signed_in(made=False, took=False))
+    out = edgectl("deploy", "open-webui", inventory, "--plain").out
+    assert "Sign in         as before; the password that was generated for admin@example.org is not taken" in out
+    assert "get secret" not in out
+
+
 @pytest.mark.parametrize(
     ("expose", "ready", "url"),
     [
@@ -131,7 +183,7 @@ def test_a_failure_is_told_with_the_command_that_repeats_it(edgectl: Edgectl, in
         (("ollama", "--set", "context"), "--set context: it has no value", "KEY=VALUE"),
         (("ollama", "--platform", "jetsn"), "--platform jetsn", "did you mean jetson?"),
         (("ollama", "--node", "orin2"), "has no such host", "did you mean orin1?"),
-        (("chat", "--set", "contxt=1"), "chat: --set contxt: it is no parameter of its parts", "known: auth, context"),
+        (("chat", "--set", "contxt=1"), "chat: --set contxt: it is no parameter of its parts", "known: context"),
         (("chat", "--replicas", "2"), "--replicas 2: chat is several workloads", "one by one"),
         (("llama-cpp", "--replicas", "2"), "there can be only one llama-cpp", "leave out --replicas"),
         (("ollama", "--replicas", "2", "--storage-class", "x"), "there can be only one ollama", "leave out"),

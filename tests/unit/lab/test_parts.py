@@ -1,5 +1,6 @@
 """Parts of the artifact directory, and the directory that is made of them."""
 
+import dataclasses
 import json
 
 import pytest
@@ -53,6 +54,15 @@ def test_a_part_changes_with_its_sources_and_not_with_their_tests(part):
     assert one.directory != before
 
 
+def test_a_part_is_made_after_what_it_needs_and_changes_with_it(part):
+    (low, filled_low), (high, filled_high) = part("low"), part("high")
+    above = dataclasses.replace(high, needs=(low,))
+    before = above.build(Silent())
+    assert (len(filled_low), len(filled_high)) == (1, 1)
+    (low.source / "recipe").write_text("changed")
+    assert above.directory != before
+
+
 def test_the_log_of_a_build_is_only_of_that_build(part):
     one, _ = part("one")
     build_log().parent.mkdir(parents=True)
@@ -63,7 +73,7 @@ def test_the_log_of_a_build_is_only_of_that_build(part):
 
 def test_the_artifact_directory_has_the_files_of_all_parts_and_no_copies(part, monkeypatch):
     parts = [part(name)[0] for name in ("one", "two")]
-    monkeypatch.setattr(artifacts, "_parts", lambda: tuple(parts))
+    monkeypatch.setattr(artifacts, "_parts", lambda entries: tuple(parts))
     directory = artifacts.build(Silent())
     assert manifest.complete(directory)
     assert [file["name"] for file in json.loads((directory / "manifest.json").read_text())["files"]] == ["one", "two"]
@@ -72,7 +82,7 @@ def test_the_artifact_directory_has_the_files_of_all_parts_and_no_copies(part, m
 
 def test_a_change_of_one_part_leaves_the_other_as_it_is(part, monkeypatch):
     (one, filled_one), (two, filled_two) = part("one"), part("two")
-    monkeypatch.setattr(artifacts, "_parts", lambda: (one, two))
+    monkeypatch.setattr(artifacts, "_parts", lambda entries: (one, two))
     before = artifacts.build(Silent())
     (two.source / "recipe").write_text("changed")
     after = artifacts.build(Silent())
@@ -81,6 +91,6 @@ def test_a_change_of_one_part_leaves_the_other_as_it_is(part, monkeypatch):
 
 
 def test_what_is_of_nvidia_is_a_part_of_its_own(monkeypatch):
-    names = [made.name for made in artifacts._parts()]
+    names = [made.name for made in artifacts._parts([])]
     assert names == ["kubernetes", "nvidia", "ollama"]
-    assert nvidia.part() in artifacts._parts()
+    assert nvidia.part() in artifacts._parts([])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import socket
 import urllib.request
 from collections.abc import Iterator
@@ -54,7 +55,7 @@ def test_it_has_the_services_own_port_where_nobody_has_it(found: Deployed, servi
     with opened(found) as way:
         assert (way.forward.port, way.taken) == (service, 0)
         assert answer(service) == b"hello"
-        lines = list(opened_lines("ollama", way))
+        lines = list(opened_lines("ollama", way, "workloads", Path("lab")))
     assert lines[0] == f"http://127.0.0.1:{service}"
     assert any("login: none" in line for line in lines)
     with socket.socket() as sock:
@@ -66,7 +67,9 @@ def test_a_port_that_is_taken_is_replaced_and_a_chosen_one_refused(found: Deploy
         with opened(found) as way:
             assert way.taken == service
             assert answer(way.forward.port) == b"hello"
-            assert f"port {service} of this machine is taken" in "".join(opened_lines("open-webui", way))
+            assert f"port {service} of this machine is taken" in "".join(
+                opened_lines("open-webui", way, "workloads", Path("lab"))
+            )
         with pytest.raises(UsageError, match=f"port {service} of this machine cannot be used"), opened(found, service):
             pass
     chosen = free_port()
@@ -97,6 +100,12 @@ def test_where_the_control_plane_is_this_machine_its_address_is_told(found: Depl
     assert refused.value.fix == f"http://127.0.0.2:{service}"
 
 
-def test_the_first_user_is_told_of_where_the_entry_knows(found: Deployed) -> None:
+def test_who_signs_in_first_is_told_where_the_entry_knows_and_how_its_password_is_shown(found: Deployed) -> None:
     with opened(found) as way:
-        assert "  login: who signs up first is the administrator" in list(opened_lines("open-webui", way))
+        made = list(opened_lines("homeassistant", way, "workloads", Path("lab")))
+        page = list(opened_lines("open-webui", way, "chat", Path("my lab")))
+    assert "  login: who opens it first makes the account of the owner" in made
+    assert "  login: admin@edgectl.internal, password; what was generated shows" in page
+    shows = next(line for line in page if "kubectl" in line)
+    assert shlex.split(shows)[:6] == ["edgectl", "kubectl", "-i", "my lab", "--", "-n"]
+    assert shlex.split(shows)[-1] == "go-template={{.data.WEBUI_ADMIN_PASSWORD|base64decode}}"

@@ -1,4 +1,4 @@
-"""An Ollama as its docs/api.md tells it, whose answers the test chooses."""
+"""An Ollama as its docs/api.md tells it, and an Open WebUI before it, whose answers the test chooses."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ class State:
         self.tokens = 4
         self.pull: list[dict[str, Any]] = [{"status": "pulling manifest"}, {"status": "success"}]
         self.asked: list[tuple[str, Any]] = []
+        # What Open WebUI takes; empty takes any.
+        self.password = ""
+        self.says = "la la"
         self.port = 0
 
     @property
@@ -55,6 +58,11 @@ def serving() -> Iterator[State]:
                 self.answer({"models": models})
             elif self.path == "/api/version":
                 self.answer({"version": "0.6.5"})
+            elif self.path == "/api/models" and self.headers["Authorization"] == "Bearer t0ken":
+                known = [{"id": name, "owned_by": "ollama", "loaded": name == "b"} for name in state.models]
+                self.answer({"data": [{"id": "arena-model", "owned_by": "arena"}, *known]})
+            elif self.path == "/api/status" and self.headers["Authorization"] == f"token {state.password}":
+                self.answer({"kernels": 1})
             else:
                 self.answer({"error": "not found"}, status=404)
 
@@ -68,6 +76,15 @@ def serving() -> Iterator[State]:
                 return
             document = json.loads(body)
             state.asked.append((self.path, document))
+            if self.path == "/api/v1/auths/signin":
+                right = document["password"] == (state.password or document["password"])
+                self.answer({"token": "t0ken"} if right else {"detail": "incorrect"}, status=200 if right else 400)
+                return
+            if self.path == "/api/chat/completions":
+                signed = self.headers["Authorization"] == "Bearer t0ken"
+                message = {"role": "assistant", "content": state.says}
+                self.answer({"choices": [{"message": message}]}, status=200 if signed else 401)
+                return
             whole = document["model"] if ":" in document["model"] else document["model"] + ":latest"
             if self.path == "/api/generate" and whole not in state.models:
                 self.answer({"error": f"model '{document['model']}' not found"}, status=404)

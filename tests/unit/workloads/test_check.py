@@ -108,6 +108,45 @@ def test_a_page_and_a_port_answer_or_not(server: State) -> None:
         check.tcp({**where, "port": closed})
 
 
+def signed_in(server: State) -> dict[str, Any]:
+    where = {"address": "127.0.0.1", "port": server.port, "timeout": TIMEOUT, "password": "s3cret"}
+    found: dict[str, Any] = check.open_webui({**where, "sign_in": {"user": "admin@example.org", "secret": "PASSWORD"}})
+    return found
+
+
+def test_a_page_with_accounts_is_signed_in_to_and_a_model_asked_through_it(server: State) -> None:
+    server.models = ["a", "b"]
+    said = signed_in(server)
+    assert (said["where"], said["answer"]) == ("signed in, and b answered through it", "la la")
+    (_, account), (path, asked) = server.asked
+    assert account == {"email": "admin@example.org", "password": "s3cret"}
+    assert (path, asked["model"], asked["max_tokens"]) == ("/api/chat/completions", "b", check.TOKENS)
+
+
+def test_a_page_that_does_not_reach_ollama_fails_the_check(server: State) -> None:
+    with pytest.raises(check.OpenWebUIError, match="signed in, but it lists no model of Ollama's"):
+        signed_in(server)
+    server.models, server.says = ["a"], ""
+    with pytest.raises(check.OpenWebUIError, match="a answered nothing"):
+        signed_in(server)
+
+
+def test_who_has_changed_the_password_is_not_asked_for_it(server: State) -> None:
+    server.models, server.password = ["a"], "an0ther"
+    said = signed_in(server)
+    assert not said["signed_in"]
+    assert "no model was asked" in said["where"]
+
+
+def test_a_token_is_shown_to_a_page_that_wants_one(server: State) -> None:
+    server.password = "s3cret"
+    where = {"address": "127.0.0.1", "port": server.port, "timeout": TIMEOUT, "path": "/api/status"}
+    asked = {**where, "expect": "kernels", "authorization": "token"}
+    assert check.http({**asked, "password": "s3cret"})["answer"] == "1"
+    with pytest.raises(OSError, match="/api/status answers with HTTP 404"):
+        check.http({**asked, "password": "an0ther"})
+
+
 def test_what_stands_in_an_answer_is_its_proof(server: State) -> None:
     where = {"address": "127.0.0.1", "port": server.port, "timeout": TIMEOUT, "path": "/api/generate"}
     server.models = ["tiny:latest"]

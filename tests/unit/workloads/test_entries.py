@@ -58,6 +58,9 @@ def test_the_categories_that_are_shown_are_those_of_the_form() -> None:
         ("port", None, "port", "is missing"),
         ("schedule", "0 3 * * *", "schedule", "kind cronjob"),
         ("check.expect", "a.b", "check.expect", "is for kind http"),
+        ("check", {"kind": "open-webui"}, "sign_in", "is missing"),
+        ("check", {"kind": "http", "path": "/", "authorization": "token"}, "sign_in", "is missing"),
+        ("sign_in", {"secret": "TOKEN"}, "sign_in.secret", "is none of secrets"),
         ("files", {"a": "text"}, "files.a", "no absolute path"),
         ("images.0.digest", "sha256:12", "images[0].digest", "digest"),
         ("images.0.image", None, "images[0]", "either an image or a repository"),
@@ -119,7 +122,8 @@ def test_a_parameter_that_cannot_be_is_refused_with_its_name(given: dict[str, st
 def test_parameters_are_of_their_types_however_they_were_written() -> None:
     chosen = catalogue.find("ollama").values({"context": "8192", "model_gb": "4.5"})
     assert (chosen["context"], chosen["model_gb"], chosen["model"]) == (8192, 4.5, "deepseek-r1:1.5b")
-    assert catalogue.find("open-webui").values({"auth": "no"})["auth"] is False
+    switch = {"parameters": {"on": {"type": "bool", "description": "Whether it is."}}}
+    assert form.values(switch, {"on": "no"}) == ({"on": False}, [])
 
 
 def test_a_setting_without_a_value_is_refused() -> None:
@@ -131,9 +135,9 @@ def test_a_setting_without_a_value_is_refused() -> None:
 def test_a_bundle_has_parts_that_are_entries_and_gives_each_parameter_to_those_that_have_it() -> None:
     chat = catalogue.bundles()["chat"]
     assert [part.name for part in chat.parts] == ["ollama", "open-webui"]
-    chosen = chat.values({"model": "lab-tiny", "auth": "no"})
+    chosen = chat.values({"model": "lab-tiny"})
     assert chosen["ollama"]["model"] == "lab-tiny"
-    assert chosen["open-webui"] == {"auth": False}
+    assert chosen["open-webui"] == {}
     with pytest.raises(Problems) as caught:
         chat.values({"modle": "x"})
     (problem,) = caught.value.problems
