@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -146,6 +147,7 @@ def test_a_password_is_made_once_signed_in_with_and_in_no_output(deploy: Deploy,
     (secret,) = api.objects("Secret")
     values = {key: base64.b64decode(value).decode() for key, value in secret["data"].items()}
     assert set(values) == {"WEBUI_ADMIN_PASSWORD", "WEBUI_SECRET_KEY"}
+    assert re.fullmatch(r"[A-Za-z0-9]{20}", values["WEBUI_ADMIN_PASSWORD"])
     signed = dict(ollama.asked)["/api/v1/auths/signin"]
     assert signed == {"email": "admin@edgectl.internal", "password": values["WEBUI_ADMIN_PASSWORD"]}
     for text in (*values.values(), *secret["data"].values()):
