@@ -10,17 +10,20 @@ import urllib.error
 import urllib.request
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.edgectl_kubectl import Kubectl, KubectlError
 from ansible.module_utils.edgectl_ollama import Ollama, OllamaError
 
 DOCUMENTATION = r"""
 module: edgectl_workload_check
 short_description: Asks a workload something, as its users will
 description:
-  - C(http) wants a page to answer, C(tcp) a port; C(ollama) asks a question, measures how fast the answer comes, and
-    looks where the model runs (C(size_vram) of /api/ps).
+  - C(http) wants a page to answer, C(tcp) a port; C(wyoming) wants a server to say what it offers; C(script) is a
+    program in Python that runs in the container, has to end well, and whose last line is the answer.
+  - C(ollama) asks a question, measures how fast the answer comes, and looks where the model runs (C(size_vram) of
+    /api/ps).
   - An Ollama that has a GPU and answers on the CPU fails, unless the GPU is a simulated one.
 options:
-  kind: {type: str, required: true, choices: [http, tcp, ollama], description: What is asked.}
+  kind: {type: str, required: true, choices: [ollama, http, wyoming, script, tcp], description: What is asked.}
   address: {type: str, required: true, description: Address of the Service.}
   port: {type: int, required: true, description: Its port.}
   path: {type: str, default: /, description: "What C(http) asks for."}
@@ -29,6 +32,10 @@ options:
     description: Where in a JSON answer of C(http) something has to stand, such as C(choices.0.text).
     type: str
     default: ""
+  kubectl: {type: list, elements: str, default: [], description: "kubectl, by which C(script) gets into the container."}
+  name: {type: str, default: "", description: "Name of the Deployment, for C(script)."}
+  namespace: {type: str, default: "", description: "Where it runs, for C(script)."}
+  script: {type: str, default: "", description: "Text of the program of C(script)."}
   model: {type: str, default: "", description: "Whom C(ollama) asks."}
   question: {type: str, default: "", description: "What C(ollama) asks."}
   gpu: {type: bool, default: false, description: Whether it must answer on a GPU.}
@@ -58,7 +65,7 @@ tokens_per_s: {description: How fast Ollama answered., type: float, returned: wh
 
 TOKENS = 48
 LONGEST = 1 << 20
-ON_CPU = "answered on CPU"
+ON_CPU, SIMULATED = "answered on CPU", " (simulated GPU)"
 
 
 def ollama(options):
@@ -71,7 +78,7 @@ def ollama(options):
         share = memory["size_vram"] * 100 // max(memory["size"], 1)
         where = "answered on GPU" if share >= 99 else "answered on GPU ({} % of the model is there)".format(share)
     elif options["simulated"] and options["gpu"]:
-        where = ON_CPU + " (simulated GPU)"
+        where = ON_CPU + SIMULATED
     elif options["gpu"]:
         raise OllamaError(
             "{} {}, though its pod has a GPU: /api/ps says size_vram 0. Ollama's log tells which libraries it found; "
@@ -123,15 +130,57 @@ def tcp(options):
     return {"where": "answered", "answer": said, "seconds": round(time.monotonic() - started, 1)}
 
 
+def wyoming(options):
+    """What a server offers, by the events that the protocol is made of: a line of JSON, then as many bytes as it says.
+
+    (github.com/rhasspy/wyoming, README.md.)
+    """
+    started = time.monotonic()
+    with socket.create_connection((options["address"], options["port"]), options["timeout"]) as server:
+        server.sendall(b'{"type": "describe"}\n')
+        with server.makefile("rb") as answer:
+            event = json.loads(answer.readline(LONGEST))
+            data = dict(event.get("data") or {})
+            data.update(json.loads(answer.read(int(event.get("data_length") or 0)) or b"{}"))
+    if event.get("type") != "info":
+        raise OSError("asked what it offers, it answers with {}".format(event.get("type")))
+    offered = [
+        "{} ({})".format(program["name"], ", ".join(model["name"] for model in models) or "no model")
+        for programs in data.values()
+        if isinstance(programs, list)
+        for program in programs
+        for models in [program.get("models") or program.get("voices") or []]
+    ]
+    if not offered:
+        raise OSError("asked what it offers, it names nothing")
+    said = "it offers " + ", ".join(offered)
+    return {"where": "answered", "answer": said, "seconds": round(time.monotonic() - started, 1)}
+
+
+def script(options, kubectl):
+    """What a program says in the container."""
+    started = time.monotonic()
+    # A program may take longer than the API; it has limits of its own.
+    where = ["--namespace", options["namespace"], "--request-timeout=0", "deployment/" + options["name"]]
+    said = kubectl.run("exec", *where, "--", "python3", "-c", options["script"]).strip().splitlines()
+    if not said:
+        raise OSError("the script says nothing")
+    return {"where": "answered", "answer": said[-1], "seconds": round(time.monotonic() - started, 1)}
+
+
 def main():
     module = AnsibleModule(
         argument_spec={
-            "kind": {"type": "str", "required": True, "choices": ["http", "tcp", "ollama"]},
+            "kind": {"type": "str", "required": True, "choices": ["ollama", "http", "wyoming", "script", "tcp"]},
             "address": {"type": "str", "required": True},
             "port": {"type": "int", "required": True},
             "path": {"type": "str", "default": "/"},
             "data": {"type": "raw"},
             "expect": {"type": "str", "default": ""},
+            "kubectl": {"type": "list", "elements": "str", "default": []},
+            "name": {"type": "str", "default": ""},
+            "namespace": {"type": "str", "default": ""},
+            "script": {"type": "str", "default": ""},
             "model": {"type": "str", "default": ""},
             "question": {"type": "str", "default": ""},
             "gpu": {"type": "bool", "default": False},
@@ -142,9 +191,14 @@ def main():
     )
     options = module.params
     try:
-        found = {"http": http, "tcp": tcp, "ollama": ollama}[options["kind"]](options)
-    except (OllamaError, OSError) as error:
+        if options["kind"] == "script":
+            found = script(options, Kubectl(module, options["kubectl"]))
+        else:
+            found = {"http": http, "tcp": tcp, "ollama": ollama, "wyoming": wyoming}[options["kind"]](options)
+    except (OllamaError, KubectlError, ValueError, OSError) as error:
         module.fail_json(msg="it does not answer as it should: {}".format(error))
+    if found["where"] == "answered" and options["gpu"] and options["simulated"]:
+        found["where"] = ON_CPU + SIMULATED
     module.exit_json(changed=False, kind=options["kind"], **found)
 
 
