@@ -169,8 +169,7 @@ def opened_lines(name: str, way: Way, namespace: str, path: Path) -> Iterator[st
     path: of the inventory.
     """
     data = catalogue.read()[name].data if name in catalogue.read() else {}
-    scheme = "tcp" if data.get("check", {}).get("kind") == "tcp" else "http"
-    yield f"{scheme}://127.0.0.1:{way.forward.port}"
+    yield f"{_scheme(data)}://127.0.0.1:{way.forward.port}"
     if way.taken:
         yield f"{_INDENT}port {way.taken} of this machine is taken, so it has another one"
     if data.get("sign_in"):
@@ -311,8 +310,9 @@ def _commands(made: Mapping[str, Any], path: str) -> Iterator[str]:
 
 def _usage(workload: Workload, made: Mapping[str, Any], ready: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
     domain = outcome.session.inventory.option("cluster_domain", "cluster.local")
-    yield f"In the cluster  http://{workload.name}.{made['namespace']}.svc.{domain}:{ready['port']}"
-    yield f"On any node     {curl(workload, made['parameters'], ready)}"
+    yield f"In the cluster  {_scheme(workload.data)}://{workload.name}.{made['namespace']}.svc.{domain}:{ready['port']}"
+    if _scheme(workload.data) == "http":
+        yield f"On any node     {curl(workload, made['parameters'], ready)}"
     url = _outside(workload, made, ready, outcome)
     if url:
         yield f"From outside    {url}"
@@ -331,8 +331,11 @@ def _outside(workload: Workload, made: Mapping[str, Any], ready: Mapping[str, An
     remembered = inventory.state.hosts.get(made["node"])
     lan = inventory.host(made["node"]).option("cluster_lan_address", None)
     address = lan or (remembered and remembered.lan_address) or outcome.session.targets[made["node"]].address
-    scheme = "tcp" if workload.data["check"]["kind"] == "tcp" else "http"
-    return f"{scheme}://{bracketed(str(address))}:{ready['node_port']}"
+    return f"{_scheme(workload.data)}://{bracketed(str(address))}:{ready['node_port']}"
+
+
+def _scheme(data: Mapping[str, Any]) -> str:
+    return "http" if content.module_util("edgectl_workload_entry").speaks_http(data) else "tcp"
 
 
 def curl(workload: Workload, parameters: Mapping[str, Any], ready: Mapping[str, Any]) -> str:
@@ -362,7 +365,7 @@ def _proof(answer: Mapping[str, Any]) -> str:
     if answer["kind"] == "open-webui":
         return f"{answer['where']} in {answer['seconds']} s"
     if answer["kind"] != "ollama":
-        return f"{answer['answer']} in {answer['seconds']} s"
+        return f"{answer['where']} in {answer['seconds']} s"
     rate = f"{answer['tokens']} tokens, {answer['tokens_per_s']} tokens/s"
     return f"{answer['where']}: {rate}, in {answer['seconds']} s; {answer['model']}, Ollama {answer['version']}"
 

@@ -84,7 +84,7 @@ def _check_exposure(workload: Workload, wanted: str) -> None:
         way, _ = content.module_util("edgectl_workload_objects").exposure(wanted)
     except ValueError as error:
         raise UsageError(f"--expose {error}", fix="--expose nodeport, or --expose ingress=chat.example.org") from error
-    if way == "ingress" and workload.data["check"]["kind"] == "tcp":
+    if way == "ingress" and not content.module_util("edgectl_workload_entry").speaks_http(workload.data):
         raise UsageError(f"--expose ingress: {workload.name} speaks no HTTP", fix="--expose nodeport")
 
 

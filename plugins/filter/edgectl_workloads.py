@@ -63,9 +63,13 @@ def archive(manifest: Mapping[str, Any], image: str, arch: str) -> dict[str, Any
     return next((file for file in files if image in file["images"]), {})
 
 
-def images(manifest: Mapping[str, Any]) -> list[str]:
-    """The images that an artifacts directory has."""
-    return sorted({image for file in manifest.get("files", []) if file["kind"] == "images" for image in file["images"]})
+def images(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The images that an artifacts directory has, and for which architectures."""
+    found: dict[str, list[str]] = {}
+    for file in manifest.get("files", []):
+        for image in file["images"] if file["kind"] == "images" else ():
+            found.setdefault(image, []).append(file["arch"])
+    return found
 
 
 def model(manifest: Mapping[str, Any], name: str) -> dict[str, Any]:

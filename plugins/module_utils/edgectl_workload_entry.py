@@ -20,6 +20,9 @@ PROOFS = ("hardware", "lab", "rendered")
 # service: a Deployment with a Service; pod: a Deployment that nobody calls; job: runs to its end, and its exit code
 # tells; cronjob: such a job by a schedule; shell: one pod whose terminal somebody wants.
 KINDS = ("service", "pod", "job", "cronjob", "shell")
+# How a service is asked: by Ollama's API, over HTTP, by Wyoming's protocol, by a script in its container, or only
+# whether its port is open.
+CHECKS = ("ollama", "open-webui", "http", "wyoming", "script", "tcp")
 TYPES = ("str", "int", "float", "bool", "file")
 TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 _L4T = r"\d+(\.\d+){0,2}"
@@ -166,7 +169,8 @@ _MODEL = Record(
             )
         ),
     },
-    {"file": Text()},
+    # file: the parameter with a file that is brought; volume: where a server reads it, as brought/NAME.gguf.
+    {"file": Text(), "volume": Text()},
 )
 # shared: whether several servers may use it at once.
 _VOLUME = Record(
@@ -203,13 +207,12 @@ ENTRY = Record(
         "port": Number(1),
         # expect: where in a JSON answer something must stand, as `choices.0.text`; data: what is posted for it.
         "check": Record(
-            {"kind": Choice("http", "tcp", "ollama", "open-webui")},
+            {"kind": Choice(*CHECKS)},
             {
                 "path": Text(r"/.*", "a path"),
                 "data": Anything(),
                 "expect": Text(r"[\w.-]+", "such as choices.0.text"),
-                # By this scheme of HTTP the secret of `sign_in` is shown, as in `Authorization: token SECRET`.
-                "authorization": Text(r"\w+", "a scheme such as token"),
+                "script": Text(r"[a-z_]+", "the name of a file in roles/workload/files/checks, without .py"),
             },
         ),
         "login": Truth(),
@@ -252,6 +255,11 @@ def kind_of(entry: dict[str, Any]) -> str:
     return str(entry.get("kind", "service"))
 
 
+def speaks_http(entry: dict[str, Any]) -> bool:
+    """Whether what answers at its port can be reached by a browser, or through an Ingress."""
+    return entry.get("check", {}).get("kind") not in ("tcp", "wyoming")
+
+
 def _of_kind(entry: dict[str, Any]) -> Iterator[Problem]:
     """What its kind needs, and what only others have."""
     kind = kind_of(entry)
@@ -265,11 +273,12 @@ def _of_kind(entry: dict[str, Any]) -> Iterator[Problem]:
         yield "schedule", "goes with kind cronjob", 'kind: cronjob, and schedule: "0 3 * * *"'
     if "expect" in entry.get("check", {}) and entry["check"]["kind"] != "http":
         yield "check.expect", "is for kind http", "leave it out"
-    signs_in = entry.get("check", {}).get("kind") == "open-webui" or "authorization" in entry.get("check", {})
-    if signs_in and "sign_in" not in entry:
+    if entry.get("check", {}).get("kind") == "open-webui" and "sign_in" not in entry:
         yield "sign_in", "is missing", "add sign_in: the check signs in"
     if "sign_in" in entry and entry["sign_in"]["secret"] not in entry.get("secrets", []):
         yield "sign_in.secret", "is none of secrets", "secrets: [{}]".format(entry["sign_in"]["secret"])
+    if ("script" in entry.get("check", {})) != (entry.get("check", {}).get("kind") == "script"):
+        yield "check.script", "goes with kind script", "kind: script, and script: NAME"
     for path in entry.get("files", {}):
         if not path.startswith("/"):
             yield "files.{}".format(path), "is no absolute path", "begin it with /"
@@ -292,7 +301,7 @@ def _references(entry: dict[str, Any]) -> Iterator[Problem]:
     parameters = entry.get("parameters", {})
     known = "known: {}".format(", ".join(sorted(parameters)) or "none")
     for key, name in entry.get("model", {}).items():
-        if key != "known" and name not in parameters:
+        if key not in ("known", "volume") and name not in parameters:
             yield "model.{}".format(key), "names the parameter {}, which there is not".format(name), known
     texts = {"environment.{}".format(key): text for key, text in entry.get("environment", {}).items()}
     for words in ("command", "args"):

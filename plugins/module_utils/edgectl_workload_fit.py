@@ -108,6 +108,16 @@ def _named(image: dict[str, Any], host: dict[str, Any]) -> dict[str, Any] | None
     return {**image, "image": "{}:{}".format(image["repository"], tag)} if tag else None
 
 
+def with_brought(entry: dict[str, Any], brought: dict[str, list[str]]) -> dict[str, Any]:
+    """An entry whose images are also those of an artifacts directory: one may be there for an architecture for which
+    its registry has none.
+
+    brought: image -> architectures.
+    """
+    images = [{**one, "arch": one["arch"] + brought.get(one.get("image", ""), [])} for one in entry["images"]]
+    return {**entry, "images": images}
+
+
 def reference(image: dict[str, Any], brought: Any = ()) -> str:
     """The image as a pod names it: by its digest, where that is known.
 

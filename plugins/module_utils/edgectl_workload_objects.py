@@ -169,6 +169,8 @@ def _environment(
     if plan["gpu"]:
         # All capabilities of the driver's that a Jetson's runtime can give (NVIDIA/nvidia-container-toolkit#795).
         texts.setdefault("NVIDIA_DRIVER_CAPABILITIES", "compute,utility")
+        # By this a program tells whether there must be a GPU for it, and whether it can compute.
+        texts.setdefault("EDGECTL_GPU", "simulated" if plan.get("simulated") else "real")
     found = [{"name": key, "value": _text(text, entry, chosen)} for key, text in sorted(texts.items())]
     for key in entry.get("secrets", []):
         found.append({"name": key, "valueFrom": {"secretKeyRef": {"name": secret_name(name), "key": key}}})

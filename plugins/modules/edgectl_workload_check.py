@@ -20,13 +20,19 @@ DOCUMENTATION = r"""
 module: edgectl_workload_check
 short_description: Asks a workload something, as its users will
 description:
-  - C(http) wants a page to answer, C(tcp) a port; C(ollama) asks a question, measures how fast the answer comes, and
-    looks where the model runs (C(size_vram) of /api/ps).
+  - C(http) wants a page to answer, C(tcp) a port; C(wyoming) wants a server to say what it offers; C(script) is a
+    program in Python that runs in the container, has to end well, and whose last line is the answer.
+  - C(ollama) asks a question, measures how fast the answer comes, and looks where the model runs (C(size_vram) of
+    /api/ps).
   - An Ollama that has a GPU and answers on the CPU fails, unless the GPU is a simulated one.
   - C(open-webui) signs in with the generated password, and asks a model of Ollama's through it. Who has changed that
     password is not asked for the new one, so it is only seen to answer then.
 options:
-  kind: {type: str, required: true, choices: [http, tcp, ollama, open-webui], description: What is asked.}
+  kind:
+    description: What is asked.
+    type: str
+    required: true
+    choices: [ollama, open-webui, http, wyoming, script, tcp]
   address: {type: str, required: true, description: Address of the Service.}
   port: {type: int, required: true, description: Its port.}
   path: {type: str, default: /, description: "What C(http) asks for."}
@@ -35,17 +41,17 @@ options:
     description: Where in a JSON answer of C(http) something has to stand, such as C(choices.0.text).
     type: str
     default: ""
+  script: {type: str, default: "", description: "Text of the program of C(script)."}
   model: {type: str, default: "", description: "Whom C(ollama) asks."}
   question: {type: str, default: "", description: "What C(ollama) asks."}
   kubectl:
-    description: kubectl, with its options before the verb; for one who signs in.
+    description: kubectl, with its options before the verb, for C(script) and for one who signs in.
     type: list
     elements: str
     default: []
-  name: {type: str, default: "", description: "Name of the workload, for its Secret."}
-  namespace: {type: str, default: "", description: Where that is.}
+  name: {type: str, default: "", description: Name of the workload.}
+  namespace: {type: str, default: "", description: Where it runs.}
   sign_in: {type: dict, default: {}, description: "C(sign_in) of the entry: secret and user."}
-  authorization: {type: str, default: "", description: "Scheme by which C(http) shows that secret, such as C(token)."}
   gpu: {type: bool, default: false, description: Whether it must answer on a GPU.}
   simulated: {type: bool, default: false, description: Whether that GPU is one that can't compute.}
   timeout: {type: int, default: 600, description: Seconds that an answer may take.}
@@ -76,7 +82,7 @@ signed_in: {description: Whether it took the generated password., type: bool, re
 TOKENS = 48
 LONGEST = 1 << 20
 SHOWN = 300
-ON_CPU = "answered on CPU"
+ON_CPU, SIMULATED = "answered on CPU", " (simulated GPU)"
 QUESTION = "Why is the sky blue?"
 
 
@@ -90,7 +96,7 @@ def ollama(options):
         share = memory["size_vram"] * 100 // max(memory["size"], 1)
         where = "answered on GPU" if share >= 99 else "answered on GPU ({} % of the model is there)".format(share)
     elif options["simulated"] and options["gpu"]:
-        where = ON_CPU + " (simulated GPU)"
+        where = ON_CPU + SIMULATED
     elif options["gpu"]:
         raise OllamaError(
             "{} {}, though its pod has a GPU: /api/ps says size_vram 0. Ollama's log tells which libraries it found; "
@@ -119,10 +125,10 @@ def open_webui(options):
     return {"where": where, "answer": said, "signed_in": True, "seconds": seconds}
 
 
-def generated(options, kubectl):
+def generated(options):
     """The password of the workload's Secret. Raises KubectlError where there is none."""
     name, key = secret_name(options["name"]), options["sign_in"]["secret"]
-    there = kubectl.get("secret", name, "--namespace", options["namespace"]).get("data", {})
+    there = options["kubectl"].get("secret", name, "--namespace", options["namespace"]).get("data", {})
     if key not in there:
         raise KubectlError("the Secret {} has no {}".format(name, key))
     return base64.b64decode(there[key]).decode()
@@ -134,8 +140,6 @@ def http(options):
     data = options.get("data")
     posted = None if data is None else json.dumps(data).encode()
     headers = {} if posted is None else {"Content-Type": "application/json"}
-    if options.get("authorization"):
-        headers["Authorization"] = "{authorization} {password}".format(**options)
     request = urllib.request.Request(url, posted, headers)  # noqa: S310 - http, above
     try:
         with opener.open(request, timeout=options["timeout"]) as answer:
@@ -172,14 +176,61 @@ def tcp(options):
     return {"where": "answered", "answer": said, "seconds": round(time.monotonic() - started, 1)}
 
 
-KINDS = {"http": http, "tcp": tcp, "ollama": ollama, "open-webui": open_webui}
+def wyoming(options):
+    """What a server offers, by the events that the protocol is made of: a line of JSON, then as many bytes as it says.
+
+    (github.com/rhasspy/wyoming, README.md.)
+    """
+    started = time.monotonic()
+    with socket.create_connection((options["address"], options["port"]), options["timeout"]) as server:
+        server.sendall(b'{"type": "describe"}\n')
+        with server.makefile("rb") as answer:
+            event = json.loads(answer.readline(LONGEST))
+            data = dict(event.get("data") or {})
+            data.update(json.loads(answer.read(int(event.get("data_length") or 0)) or b"{}"))
+    if event.get("type") != "info":
+        raise OSError("asked what it offers, it answers with {}".format(event.get("type")))
+    offered = [
+        "{} ({})".format(program["name"], ", ".join(model["name"] for model in models) or "no model")
+        for programs in data.values()
+        if isinstance(programs, list)
+        for program in programs
+        for models in [program.get("models") or program.get("voices") or []]
+    ]
+    if not offered:
+        raise OSError("asked what it offers, it names nothing")
+    said = "it offers " + ", ".join(offered)
+    return {"where": "answered", "answer": said, "seconds": round(time.monotonic() - started, 1)}
+
+
+def script(options):
+    """What a program says in the container."""
+    started = time.monotonic()
+    # A program may take longer than the API; it has limits of its own.
+    where = ["--namespace", options["namespace"], "--request-timeout=0", "deployment/" + options["name"]]
+    said = options["kubectl"].run("exec", *where, "--", "python3", "-c", options["script"]).strip().splitlines()
+    if not said:
+        raise OSError("the script says nothing")
+    return {"where": "answered", "answer": said[-1], "seconds": round(time.monotonic() - started, 1)}
+
+
+KINDS = {
+    "ollama": ollama,
+    "open-webui": open_webui,
+    "http": http,
+    "wyoming": wyoming,
+    "script": script,
+    "tcp": tcp,
+}
 
 
 def asked(options):
     """What was asked, and where, in one line."""
     where = "{address}:{port}".format(**options)
-    if options["kind"] == "tcp":
+    if options["kind"] in ("tcp", "wyoming"):
         return where
+    if options["kind"] == "script":
+        return "a program in the container of {name}".format(**options)
     if options["kind"] == "ollama":
         return "POST http://{}/api/generate, model {}: {}".format(where, options["model"], options["question"])
     if options["kind"] == "open-webui":
@@ -197,13 +248,13 @@ def main():
             "path": {"type": "str", "default": "/"},
             "data": {"type": "raw"},
             "expect": {"type": "str", "default": ""},
+            "script": {"type": "str", "default": ""},
             "model": {"type": "str", "default": ""},
             "question": {"type": "str", "default": ""},
             "kubectl": {"type": "list", "elements": "str", "default": []},
             "name": {"type": "str", "default": ""},
             "namespace": {"type": "str", "default": ""},
             "sign_in": {"type": "dict", "default": {}},
-            "authorization": {"type": "str", "default": ""},
             "gpu": {"type": "bool", "default": False},
             "simulated": {"type": "bool", "default": False},
             "timeout": {"type": "int", "default": 600},
@@ -212,13 +263,16 @@ def main():
         supports_check_mode=True,
     )
     options = dict(module.params)
+    options["kubectl"] = Kubectl(module, options["kubectl"])
     try:
-        if options["sign_in"]:
-            options["password"] = generated(options, Kubectl(module, options["kubectl"]))
+        if options["kind"] == "open-webui":
+            options["password"] = generated(options)
         found = KINDS[options["kind"]](options)
-    except (KubectlError, OllamaError, OpenWebUIError, OSError) as error:
+    except (KubectlError, OllamaError, OpenWebUIError, ValueError, OSError) as error:
         lines = ["it does not answer as it should: {}".format(error), "asked: {}".format(asked(options))]
         module.fail_json(msg="\n".join([*lines, *(["fix: " + options["fix"]] if options["fix"] else [])]))
+    if found["where"] == "answered" and options["gpu"] and options["simulated"]:
+        found["where"] = ON_CPU + SIMULATED
     module.exit_json(changed=False, kind=options["kind"], **found)
 
 

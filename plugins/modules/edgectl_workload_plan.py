@@ -41,10 +41,11 @@ options:
     elements: dict
     default: []
   brought:
-    description: Images that an artifacts directory has; these are named by their tag even where a digest is known.
-    type: list
-    elements: str
-    default: []
+    description:
+      - Images that an artifacts directory has, each with its architectures; these are named by their tag even where a
+        digest is known.
+    type: dict
+    default: {}
 attributes:
   check_mode: {support: full}
 author: edgectl
@@ -151,7 +152,7 @@ def refusal_to_expose(options):
         way, _ = made.exposure(options["expose"])
     except ValueError as error:
         return "{}: --expose {}".format(options["name"], error)
-    if way == "ingress" and options["entry"]["check"]["kind"] == "tcp":
+    if way == "ingress" and not form.speaks_http(options["entry"]):
         return "{}: --expose ingress: it speaks no HTTP; --expose nodeport".format(options["name"])
     return ""
 
@@ -172,7 +173,7 @@ def ingress_class(kubectl):
 
 def fitted(options, kubectl, nodes, chosen, need):
     """The node's fit that was chosen. Raises Refusal with the reason for each node that could have been meant."""
-    name, entry = options["name"], options["entry"]
+    name, entry = options["name"], fitting.with_brought(options["entry"], options["brought"])
     every = kubectl.items("pods", "--all-namespaces")
     apart = [made.labels(one) for one in [name, *(plan["name"] for plan in options["beside"])]]
     pods = [
@@ -292,7 +293,7 @@ def main():
             "replicas": {"type": "int", "default": 1},
             "expose": {"type": "str", "default": ""},
             "beside": {"type": "list", "elements": "dict", "default": []},
-            "brought": {"type": "list", "elements": "str", "default": []},
+            "brought": {"type": "dict", "default": {}},
         },
         supports_check_mode=True,
     )

@@ -62,7 +62,7 @@ def test_what_runs_is_told_with_how_to_use_and_remove_it(edgectl: Edgectl, inven
 
 def test_a_bundle_is_told_part_by_part(edgectl: Edgectl, inventory: Path, playbook: Write) -> None:
     page = {**PLAN, "name": "open-webui", "title": "Open WebUI", "gpu": False, "node": "nuc1", "platform": "cpu"}
-    said = {"kind": "http", "answer": "/health answers with HTTP 200", "seconds": 0.1}
+    said = {"kind": "http", "where": "answered", "answer": "/health answers with HTTP 200", "seconds": 0.1}
     second = {"plan": page, "ready": {**READY, "port": 8080}, "answer": said}
     first = {"plan": PLAN, "ready": READY, "answer": ANSWER}
     playbook(play({"workloads": [first, second], "workload": second}))

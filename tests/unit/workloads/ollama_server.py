@@ -61,8 +61,6 @@ def serving() -> Iterator[State]:
             elif self.path == "/api/models" and self.headers["Authorization"] == "Bearer t0ken":
                 known = [{"id": name, "owned_by": "ollama", "loaded": name == "b"} for name in state.models]
                 self.answer({"data": [{"id": "arena-model", "owned_by": "arena"}, *known]})
-            elif self.path == "/api/status" and self.headers["Authorization"] == f"token {state.password}":
-                self.answer({"kernels": 1})
             else:
                 self.answer({"error": "not found"}, status=404)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -138,15 +140,6 @@ def test_who_has_changed_the_password_is_not_asked_for_it(server: State) -> None
     assert "no model was asked" in said["where"]
 
 
-def test_a_token_is_shown_to_a_page_that_wants_one(server: State) -> None:
-    server.password = "s3cret"
-    where = {"address": "127.0.0.1", "port": server.port, "timeout": TIMEOUT, "path": "/api/status"}
-    asked = {**where, "expect": "kernels", "authorization": "token"}
-    assert check.http({**asked, "password": "s3cret"})["answer"] == "1"
-    with pytest.raises(OSError, match="/api/status answers with HTTP 404"):
-        check.http({**asked, "password": "an0ther"})
-
-
 def test_what_stands_in_an_answer_is_its_proof(server: State) -> None:
     where = {"address": "127.0.0.1", "port": server.port, "timeout": TIMEOUT, "path": "/api/generate"}
     server.models = ["tiny:latest"]
@@ -173,3 +166,67 @@ def test_a_place_of_an_answer_is_found_or_told(body: bytes, place: str, found: A
         return
     with pytest.raises(OSError, match="/x answers"):
         check.at(body, "/x", place)
+
+
+@pytest.fixture
+def wyoming() -> Iterator[dict[str, Any]]:
+    """A server of Wyoming's protocol that answers once, with the bytes that stand in `says`."""
+    told: dict[str, Any] = {"says": b""}
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        told["port"] = listening.getsockname()[1]
+
+        def answer() -> None:
+            connection, _ = listening.accept()
+            with connection, connection.makefile("rb") as asked:
+                told["asked"] = json.loads(asked.readline())
+                connection.sendall(told["says"])
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        yield told
+        thread.join(TIMEOUT)
+
+
+def asked_by_wyoming(server: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = check.wyoming({"address": "127.0.0.1", "port": server["port"], "timeout": TIMEOUT})
+    return found
+
+
+def test_a_wyoming_server_says_what_it_offers(wyoming: dict[str, Any]) -> None:
+    wake = {"name": "openwakeword", "models": [{"name": "ok_nabu"}, {"name": "alexa"}]}
+    data = json.dumps({"wake": [wake], "asr": []})
+    wyoming["says"] = json.dumps({"type": "info", "data_length": len(data)}).encode() + b"\n" + data.encode()
+    assert asked_by_wyoming(wyoming)["answer"] == "it offers openwakeword (ok_nabu, alexa)"
+    assert wyoming["asked"] == {"type": "describe"}
+
+
+@pytest.mark.parametrize(
+    ("says", "words"),
+    [
+        (b'{"type": "error"}\n', "answers with error"),
+        (b'{"type": "info", "data": {"wake": []}}\n', "names nothing"),
+        (b"HTTP/1.1 400\r\n", "Expecting value"),
+    ],
+)
+def test_another_answer_than_what_it_offers_is_none(wyoming: dict[str, Any], says: bytes, words: str) -> None:
+    wyoming["says"] = says
+    with pytest.raises((OSError, ValueError), match=words):
+        asked_by_wyoming(wyoming)
+
+
+def test_the_last_line_of_a_script_in_the_container_is_the_answer() -> None:
+    class Kubectl:
+        printed = "a warning\na kernel computed\n"
+
+        def run(self, *words: str) -> str:
+            self.words = words
+            return self.printed
+
+    kubectl = Kubectl()
+    options = {"kubectl": kubectl, "name": "jupyterlab", "namespace": "own", "script": "print(1)"}
+    assert check.script(options)["answer"] == "a kernel computed"
+    assert kubectl.words[:3] == ("exec", "--namespace", "own")
+    assert kubectl.words[-5:] == ("deployment/jupyterlab", "--", "python3", "-c", "print(1)")
+    kubectl.printed = "\n"
+    with pytest.raises(OSError, match="says nothing"):
+        check.script(options)

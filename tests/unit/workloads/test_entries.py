@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from edgectl import content
 from edgectl.errors import Problems, UsageError
 from edgectl.workloads import catalogue
 from tests.unit.workloads.cluster import form
@@ -35,6 +36,14 @@ def test_every_entry_has_the_form_of_one() -> None:
     assert {entry.category for entry in known.values()} <= set(catalogue.CATEGORIES)
 
 
+def test_every_script_that_checks_an_entry_is_there() -> None:
+    asked = {
+        entry.data["check"]["script"] for entry in catalogue.read().values() if "script" in entry.data.get("check", {})
+    }
+    there = {path.stem for path in (content.root() / "roles/workload/files/checks").glob("*.py")}
+    assert asked == there
+
+
 def test_the_categories_that_are_shown_are_those_of_the_form() -> None:
     assert tuple(catalogue.CATEGORIES) == form.CATEGORIES
 
@@ -59,8 +68,9 @@ def test_the_categories_that_are_shown_are_those_of_the_form() -> None:
         ("schedule", "0 3 * * *", "schedule", "kind cronjob"),
         ("check.expect", "a.b", "check.expect", "is for kind http"),
         ("check", {"kind": "open-webui"}, "sign_in", "is missing"),
-        ("check", {"kind": "http", "path": "/", "authorization": "token"}, "sign_in", "is missing"),
         ("sign_in", {"secret": "TOKEN"}, "sign_in.secret", "is none of secrets"),
+        ("check.kind", "script", "check.script", "goes with kind script"),
+        ("check.script", "jupyter_kernel", "check.script", "goes with kind script"),
         ("files", {"a": "text"}, "files.a", "no absolute path"),
         ("images.0.digest", "sha256:12", "images[0].digest", "digest"),
         ("images.0.image", None, "images[0]", "either an image or a repository"),

@@ -69,7 +69,7 @@ def test_data_of_a_check_is_filled_with_what_was_chosen() -> None:
     data = {"model": "{model}", "prompt": "a {b}", "n": [1, "{model}"], "other": "{other}"}
     filled = {"model": "tiny", "prompt": "a {b}", "n": [1, "tiny"], "other": "{other}"}
     assert filters.filled(data, {"model": "tiny"}) == filled
-    assert filters.images(MANIFEST) == ["docker.io/ollama/ollama:0.23.0"]
+    assert filters.images(MANIFEST) == {"docker.io/ollama/ollama:0.23.0": ["amd64"]}
 
 
 def test_room_on_a_disk_is_that_of_the_nearest_directory_that_was_measured() -> None:

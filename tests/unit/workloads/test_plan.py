@@ -39,7 +39,7 @@ def options(name: str = "ollama", **of: Any) -> dict[str, Any]:
         "name": name, "entry": catalogue.find(name).data, "parameters": {}, "namespace": "workloads", "node": "",
         "hosts": {"nuc1": HOSTS["cpu"], "orin1": HOSTS["jetson"], "orin2": HOSTS["jetson"]}, "platform": "",
         "cpu": False, "file_bytes": 0, "runtime_class": "nvidia", "data_directory": "/data/", "storage_class": "",
-        "storage_gib": 50, "replicas": 1, "expose": "", "beside": [], "brought": [],
+        "storage_gib": 50, "replicas": 1, "expose": "", "beside": [], "brought": {},
     }  # fmt: skip
     return {**usual, **of}
 
@@ -229,3 +229,14 @@ def test_a_job_has_no_data_and_goes_where_there_is_room() -> None:
     assert module.planned(options("nanoowl"), there)["node"] == "orin2"
     kept = {**entry, "volumes": [{"name": "data", "path": "/data"}]}
     assert module.planned(options("nanoowl", entry=kept), there)["node"] == "orin1"
+
+
+def test_an_image_that_is_brought_is_there_for_its_architecture_too() -> None:
+    kubectl = Kubectl()
+    kubectl.nodes = [node("orin1", 15, gpus=1, arch="amd64")]
+    said = refused(kubectl, **options("jupyterlab"))
+    assert "there is no image for jetson with L4T 36.4.3 on amd64" in said
+    image = "docker.io/dustynv/jupyterlab:r36.4.0"
+    brought = options("jupyterlab", brought={image: ["amd64"]})
+    assert module.planned(brought, kubectl)["image"] == image
+    assert "no image" in refused(kubectl, **options("jupyterlab", brought={image: ["arm64"]}))
