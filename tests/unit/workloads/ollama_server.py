@@ -21,6 +21,7 @@ class State:
         self.tokens = 4
         self.pull: list[dict[str, Any]] = [{"status": "pulling manifest"}, {"status": "success"}]
         self.asked: list[tuple[str, Any]] = []
+        self.callers: dict[str, int] = {}
         self.port = 0
 
     @property
@@ -34,11 +35,14 @@ def serving() -> Iterator[State]:
     state = State()
 
     class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
         def log_message(self, *_: Any) -> None:
             pass
 
         def answer(self, *documents: Any, status: int = 200) -> None:
             body = "\n".join(map(json.dumps, documents)).encode()
+            state.callers[self.path] = self.client_address[1]
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
