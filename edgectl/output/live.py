@@ -33,6 +33,8 @@ _PER_SECOND = 6
 _GAP = 2
 _FEW, _NARROW = 3, 4  # so many lines a list needs, and so many cells a column, to be of use
 _SHORTEST_NAME = 12
+# A task that may be tried so often waits for as long as something moves.
+_ENDLESS = 1000
 # From this width on, what a host does stands beside its row.
 _BESIDE = 44
 # Beside a host that waits for something and says for what.
@@ -193,7 +195,9 @@ class _Picture:
         elapsed = f"{clock(seconds) if seconds >= 1 else '':>4}  "
         if row.waiting is None:
             return elapsed + self._signs.fit(row.doing, width - len(elapsed)), "dim"
-        attempt = f", attempt {row.waiting.attempt} of {row.waiting.attempts}"
+        # What has no end in mind does not count its attempts.
+        counted = row.waiting.attempts < _ENDLESS
+        attempt = f", attempt {row.waiting.attempt} of {row.waiting.attempts}" if counted else ""
         # Between a long task's name and a long message, the number of attempts stays in sight.
         message = f": {row.waiting.message}" if row.waiting.message else ""
         room = width - len(elapsed)

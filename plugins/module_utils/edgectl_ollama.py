@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 
 from ansible.module_utils.edgectl_digest import file_digest
@@ -36,6 +38,8 @@ class Ollama:
         self.url, self.timeout = url.rstrip("/"), timeout
         # What the host's environment calls a proxy is for the internet.
         self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        # Of several pods behind one Service, the one that answered is asked where its model runs.
+        self.kept = http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc, timeout=timeout)
 
     def models(self) -> list[str]:
         return [model["name"] for model in self._json("/api/tags").get("models") or []]
@@ -106,8 +110,18 @@ class Ollama:
         return str(self._json("/api/version").get("version", ""))
 
     def _json(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        with self._open(path, None if body is None else json.dumps(body).encode()) as answer:
-            return dict(json.loads(answer.read() or b"{}"))
+        """An answer, over one connection for as long as the server keeps it."""
+        method, data = ("GET", None) if body is None else ("POST", json.dumps(body))
+        try:
+            self.kept.request(method, path, data, {"Content-Type": "application/json"})
+            answer = self.kept.getresponse()
+            said = answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            self.kept.close()
+            raise OllamaError("{}{}: {}".format(self.url, path, error)) from error
+        if answer.status >= http.client.BAD_REQUEST:
+            raise OllamaError("{}: {}".format(path, _refusal(said, answer.status)))
+        return dict(json.loads(said or b"{}"))
 
     def _stream(self, path: str, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
         with self._open(path, json.dumps(body).encode()) as answer:
@@ -123,9 +137,14 @@ class Ollama:
         try:
             return self.opener.open(request, timeout=self.timeout)
         except urllib.error.HTTPError as error:
-            said = error.read().decode("utf-8", "replace").strip()
-            with contextlib.suppress(ValueError, KeyError, TypeError):
-                said = json.loads(said)["error"]
-            raise OllamaError("{}: {}".format(path, said or "HTTP {}".format(error.code))) from error
+            raise OllamaError("{}: {}".format(path, _refusal(error.read(), error.code))) from error
         except OSError as error:
             raise OllamaError("{}{}: {}".format(self.url, path, error)) from error
+
+
+def _refusal(body: bytes, status: int) -> str:
+    """What a server says no with."""
+    said = body.decode("utf-8", "replace").strip()
+    with contextlib.suppress(ValueError, KeyError, TypeError):
+        said = json.loads(said)["error"]
+    return said or "HTTP {}".format(status)

@@ -28,9 +28,12 @@ HOPELESS = frozenset(("CreateContainerConfigError", "ErrImageNeverPull", "Invali
 CRASHES = 2
 # kubelet waits twice as long each time, from 10 s on: after so many tries a registry is not just slow.
 PULLS = 3
+# The same of one that was never reached (Go's words for that).
+DIALS = 2
+_NOT_REACHED = "dial tcp"
 # What a registry that answered has said of the image, in containerd's words (core/remotes/docker, resolver.go).
 _REFUSED = re.compile(r": not found|no match for platform|authorization failed|insufficient_scope|\b40[13] ", re.I)
-# A sandbox that could not be made so often: a runtime that is missing does not come.
+# A sandbox that could not be made so often: a runtime or an image for it that is missing does not come.
 SANDBOXES = 4
 # Seconds after which a node, a free slot or the end of a pod is not just late: kubelet's last word counts for 40 s,
 # and a pod may take 30 s to end. (Kubernetes documentation, "Node Status", "Termination of Pods")
@@ -165,7 +168,7 @@ def _of_container(pod: dict[str, Any], container: dict[str, Any], events: list[d
     if waiting:
         sandboxes = [one for one in events if one.get("reason") == "FailedCreatePodSandBox"]
         if sum(one.get("count") or 1 for one in sandboxes) >= SANDBOXES:
-            fix = "edgectl verify gpu INVENTORY --host {}".format(pod["spec"].get("nodeName", ""))
+            fix = "edgectl bootstrap INVENTORY --limit {} --full".format(pod["spec"].get("nodeName", ""))
             return _BROKEN, "{}: {}".format(name, sandboxes[-1]["message"]), fix
         return _WAITING, "{}: {}".format(reason, _last(events, name)), ""
     return _WAITING, "{} ended with exit code {} and is started again".format(name, ended.get("exitCode")), ""
@@ -198,10 +201,11 @@ def _of_image(pod: dict[str, Any], container: dict[str, Any], events: list[dict[
     tries, node = sum(one.get("count") or 1 for one in failed), pod["spec"].get("nodeName", "its node")
     registry = str(container.get("image", "")).partition("/")[0]
     if _REFUSED.search(said):
-        tries, fix = PULLS, "see that {} has this image, for this platform and without a login".format(registry)
+        enough, fix = 0, "see that {} has this image, for this platform and without a login".format(registry)
     else:
+        enough = DIALS if _NOT_REACHED in said else PULLS
         fix = "see that {} reaches {}; without internet: bring it, cluster_artifacts_dir".format(node, registry)
-    if tries < PULLS:
+    if tries < enough:
         # The end of a chain of causes, for one line.
         return _WAITING, "its image can't be fetched yet: {}".format(": ".join(said.split(": ")[-2:])), fix
     return _BROKEN, "its image can't be fetched: {}".format(said), fix

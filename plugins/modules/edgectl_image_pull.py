@@ -86,9 +86,10 @@ def told(image, coming, ctr):
     except (ValueError, KeyError):
         layers = []
     if not layers:
-        return "pulling {}: {:.0f} MB of some layers".format(image, sum(coming.values()) / 1e6)
+        return "{:.0f} MB so far of {}".format(sum(coming.values()) / 1e6, image)
     done, total = progress(layers, content, coming)
-    return "pulling {}: {:.0f} of {:.0f} MB, {} %".format(image, done / 1e6, total / 1e6, done * 100 // max(total, 1))
+    percent = done * 100 // max(total, 1)
+    return "{:.0f} of {:.0f} MB, {} %, of {}".format(done / 1e6, total / 1e6, percent, image)
 
 
 def grown(image, seconds, ctr, sleep=time.sleep):

@@ -210,6 +210,14 @@ def test_a_pod_that_crashes_is_told_with_its_last_words(deploy: Deploy, api: Api
     assert "no space left on device" in done.stdout
 
 
+def test_a_model_that_cannot_be_fetched_ends_the_run_at_the_first_refusal(deploy: Deploy, ollama: State) -> None:
+    ollama.pull = [{"status": "pulling manifest"}, {"error": "pull model manifest: file does not exist"}]
+    done = deploy()
+    assert done.returncode != 0
+    assert "can't be fetched: pull model manifest: file does not exist" in done.stdout
+    assert [path for path, _ in ollama.asked] == ["/api/pull"]
+
+
 def test_check_mode_makes_nothing_and_does_not_fail(deploy: Deploy, api: Api, ollama: State) -> None:
     done = deploy("--check")
     assert done.returncode == 0, done.stdout

@@ -74,6 +74,15 @@ def test_the_display_is_a_matrix_with_what_each_busy_host_does_below_it() -> Non
     ]
 
 
+def test_what_a_host_waits_for_is_below_where_there_is_no_room_for_it_beside() -> None:
+    happened = [PhaseStarted(0, "Deploy"), HostStarted(0, "nuc1", "The model is there")]
+    view = View(["Deploy"])
+    for event in (*happened, Waiting(1, "nuc1", "The model is there", 3, 1000, "llama3.2:3b: 1.0 of 2.0 GB, 50 %")):
+        view.take(event)
+    assert draw(view, 70, width=72)[-1] == "nuc1   70s  The model is there: llama3.2:3b: 1.0 of 2.0 GB, 50 %"
+    assert draw(view, 70, width=100)[2].endswith(" 70s  The model is there: llama3.2:3b: 1.0 of 2.0 GB, 50 %")
+
+
 def test_on_a_wide_terminal_it_stands_beside_the_host() -> None:
     lines = draw(view_of(half_way(["nuc1", "nuc2", "orin1"])), 15, width=140)
     assert len(lines) == 6

@@ -24,6 +24,7 @@ class State:
         # What Open WebUI takes; empty takes any.
         self.password = ""
         self.says = "la la"
+        self.callers: dict[str, int] = {}
         self.port = 0
 
     @property
@@ -37,11 +38,14 @@ def serving() -> Iterator[State]:
     state = State()
 
     class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
         def log_message(self, *_: Any) -> None:
             pass
 
         def answer(self, *documents: Any, status: int = 200) -> None:
             body = "\n".join(map(json.dumps, documents)).encode()
+            state.callers[self.path] = self.client_address[1]
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

@@ -41,6 +41,13 @@ def test_an_answer_on_the_gpu_is_told_with_its_speed(server: State) -> None:
     assert asked(server)["where"] == "answered on GPU (40 % of the model is there)"
 
 
+def test_of_several_pods_the_one_that_answered_is_asked_where_its_model_runs(server: State) -> None:
+    server.models, server.size_vram = ["tiny:latest"], 1000
+    asked(server)
+    # A Service leads each connection to one of them.
+    assert server.callers["/api/generate"] == server.callers["/api/ps"]
+
+
 def test_an_answer_on_the_cpu_is_a_failure_where_there_is_a_gpu(server: State) -> None:
     server.models = ["tiny:latest"]
     with pytest.raises(check.OllamaError, match="answered on CPU, though its pod has a GPU"):

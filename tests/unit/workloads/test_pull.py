@@ -43,13 +43,13 @@ def test_of_a_pull_it_is_told_how_much_of_all_layers_is_there() -> None:
     coming = pull.active(ACTIVE)
     assert list(coming.values()) == [5_243_000, 5_243_000]
     assert pull.manifest_of(CONTENT, coming, IMAGE) == MANIFEST
-    said = f"pulling {IMAGE}: 61 of 84 MB, 72 %"
+    said = f"61 of 84 MB, 72 %, of {IMAGE}"
     assert pull.grown(IMAGE, 3, ctr("", ACTIVE), lambda _: None) == (True, said)
 
 
 def test_without_a_manifest_what_comes_is_told_alone() -> None:
     said = pull.told(IMAGE, pull.active(ACTIVE), lambda *_: "")
-    assert said == f"pulling {IMAGE}: 10 MB of some layers"
+    assert said == f"10 MB so far of {IMAGE}"
 
 
 def test_what_grows_no_more_has_ended() -> None:

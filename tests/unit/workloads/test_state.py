@@ -73,9 +73,18 @@ def test_several_are_ready_together_and_the_one_that_is_not_is_told() -> None:
         ),
         (
             container(state={"waiting": {"reason": "ErrImagePull", "message": "x"}}),
-            [event("Failed to pull image: dial tcp: no route to host", count=3)],
+            [event("Failed to pull image: dial tcp: no route to host", count=2)],
             "broken",
             "can't be fetched: Failed to pull image: dial tcp: no route to host",
+        ),
+        *(
+            (
+                container(state={"waiting": {"reason": "ErrImagePull", "message": "x"}}),
+                [event("Failed to pull image: unexpected EOF", count=tries)],
+                verdict,
+                "unexpected EOF",
+            )
+            for tries, verdict in ((2, "waiting"), (3, "broken"))
         ),
         (
             container(state={"waiting": {"reason": "ErrImagePull", "message": "x"}}),
