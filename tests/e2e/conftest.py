@@ -37,7 +37,7 @@ def lab(machine_before: machine.State, tmp_path_factory: pytest.TempPathFactory)
     """Four machines, fresh from the image, none of them touched by edgectl yet."""
     if not (KEEP and KEPT.exists()):
         edgectl("lab", "down", "--name", LAB)
-        edgectl("lab", "up", "--name", LAB, "--nodes", NODES, timeout=3000)
+        edgectl("lab", "up", "--name", LAB, "--nodes", NODES, "--workloads", "all", timeout=3000)
     inventory = KEPT if KEEP else tmp_path_factory.mktemp("e2e") / "inventory"
     if not inventory.exists():
         shutil.copytree(lab_status(LAB)["inventory"], inventory)
