@@ -24,7 +24,6 @@ LAB = os.environ.get("EDGECTL_E2E_LAB", "e2e")
 KEEP = "EDGECTL_E2E_KEEP" in os.environ
 KEPT = Path(tempfile.gettempdir()) / "edgectl-e2e-kept" / "inventory"
 NODES = "nuc1:control_plane,nuc2,orin1:jetson,gpu1:dgpu"
-WORKLOADS = "open-webui"
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +37,7 @@ def lab(machine_before: machine.State, tmp_path_factory: pytest.TempPathFactory)
     """Four machines, fresh from the image, none of them touched by edgectl yet."""
     if not (KEEP and KEPT.exists()):
         edgectl("lab", "down", "--name", LAB)
-        edgectl("lab", "up", "--name", LAB, "--nodes", NODES, "--workloads", WORKLOADS, timeout=3000)
+        edgectl("lab", "up", "--name", LAB, "--nodes", NODES, "--workloads", "all", timeout=3000)
     inventory = KEPT if KEEP else tmp_path_factory.mktemp("e2e") / "inventory"
     if not inventory.exists():
         shutil.copytree(lab_status(LAB)["inventory"], inventory)

@@ -172,3 +172,15 @@ def test_a_digest_is_used_unless_the_image_is_brought() -> None:
     assert container["image"] == images[0]["image"] + "@" + digest
     (container,) = pod_of(made(entry, SEEN["jetson"][2], brought=[images[0]["image"]]))["spec"]["containers"]
     assert container["image"] == images[0]["image"]
+
+
+def test_a_program_with_a_gpu_is_told_whether_that_can_compute() -> None:
+    entry = catalogue.find("jupyterlab")
+
+    def told(**plan: Any) -> str | None:
+        (container,) = pod_of(made(entry, SEEN["jetson"][2], **plan))["spec"]["containers"]
+        return {one["name"]: one.get("value") for one in container["env"]}.get("EDGECTL_GPU")
+
+    assert told(simulated=True) == "simulated"
+    assert told(simulated=False) == "real"
+    assert told(gpu=False) is None
