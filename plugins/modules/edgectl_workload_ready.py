@@ -17,7 +17,8 @@ DOCUMENTATION = r"""
 module: edgectl_workload_ready
 short_description: Says how far a workload has come
 description:
-  - One look, on a host that has kubectl. Meant for C(until), so that each try tells what is waited for.
+  - Looks for some seconds, or until there is something new, on a host that has kubectl. Meant for C(until), so that each
+    try tells what is waited for.
   - Changes nothing.
 options:
   kubectl: {type: list, elements: str, required: true, description: "kubectl, with its options before the verb."}
@@ -63,6 +64,8 @@ log: {description: The last lines of what has ended., type: str, returned: alway
 
 NOTHING = {"pod": "", "address": "", "port": 0, "node_port": 0, "exit_code": None, "log": ""}
 LOG_LINES = 20
+# One try looks so long, so often, until there is something new: each try is a connection, and a line of the display.
+SECONDS, PAUSE = 3.0, 0.3
 # kubelet's event. (pkg/kubelet/images, image_manager.go)
 PULLING = ': Pulling image "'
 
@@ -137,15 +140,25 @@ def main():
         },
         supports_check_mode=True,
     )
-    options = module.params
+    options, kubectl = module.params, Kubectl(module, module.params["kubectl"])
+    until, found = time.monotonic() + SECONDS, look_once(kubectl, options)
+    while found["verdict"] == "waiting" and time.monotonic() < until:
+        time.sleep(PAUSE)
+        before, found = found, look_once(kubectl, options)
+        if found["msg"] != before["msg"]:
+            break
+    module.exit_json(changed=False, **found)
+
+
+def look_once(kubectl, options):
     try:
-        found = look(Kubectl(module, options["kubectl"]), options["name"], options["namespace"], options["kind"])
+        found = look(kubectl, options["name"], options["namespace"], options["kind"])
     except KubectlError as error:
         # An API that is busy for a moment has until the last try.
         found = {**NOTHING, "verdict": "waiting", "msg": str(error)}
     if options["pulls"] and found["verdict"] == "waiting" and PULLING in found["msg"]:
         found["verdict"] = "pulling"
-    module.exit_json(changed=False, **found)
+    return found
 
 
 if __name__ == "__main__":
