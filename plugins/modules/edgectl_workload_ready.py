@@ -17,8 +17,8 @@ DOCUMENTATION = r"""
 module: edgectl_workload_ready
 short_description: Says how far a workload has come
 description:
-  - Looks for some seconds, or until there is something new, on a host that has kubectl. Meant for C(until), so that each
-    try tells what is waited for.
+  - Looks for some seconds, or until there is something new, on a host that has kubectl.
+  - Meant for C(until), so that each try tells what is waited for.
   - Changes nothing.
 options:
   kubectl: {type: list, elements: str, required: true, description: "kubectl, with its options before the verb."}
