@@ -17,8 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    Judged = tuple[str, str, str]
-
 # The node that it is meant for, all pods there, and the time (Unix), by the clock of a control plane.
 Place = namedtuple("Place", ("node", "pods", "now"))
 NOWHERE = Place({}, (), 0.0)
@@ -47,7 +45,7 @@ _BROKEN = "broken"
 
 def judge(
     deployment: dict[str, Any], pods: list[dict[str, Any]], events: list[dict[str, Any]], place: Any = NOWHERE
-) -> Judged:
+) -> tuple[str, str, str]:
     """(`ready` | `waiting` | `broken`, why, what mends it). events: of pods, also of others'."""
     if not deployment:
         return _BROKEN, "its Deployment is gone", ""
@@ -96,7 +94,7 @@ def _pending(pod: dict[str, Any]) -> dict[str, Any]:
     return next((c for c in conditions if c["type"] == "PodScheduled" and c["status"] == "False"), {})
 
 
-def of_node(place: Any) -> Judged | None:
+def of_node(place: Any) -> tuple[str, str, str] | None:
     """What is wrong where nothing can be learnt of its pods, for their node is silent."""
     ready = _condition(place.node, "Ready")
     if not place.node or ready.get("status") == "True":
@@ -113,7 +111,7 @@ def back(node: str) -> str:
     )
 
 
-def _of_ending(pods: list[dict[str, Any]], place: Any) -> Judged:
+def _of_ending(pods: list[dict[str, Any]], place: Any) -> tuple[str, str, str]:
     pod = pods[0]["metadata"]
     # The time by which it was to have ended.
     late = _seconds_since(pod["deletionTimestamp"], place.now)
@@ -125,7 +123,7 @@ def _of_ending(pods: list[dict[str, Any]], place: Any) -> Judged:
     return _BROKEN, why, "{}, or, where {} is gone for good: {}".format(back(node).partition(", or")[0], node, force)
 
 
-def of_pod(pod: dict[str, Any], events: list[dict[str, Any]], place: Any = NOWHERE) -> Judged:
+def of_pod(pod: dict[str, Any], events: list[dict[str, Any]], place: Any = NOWHERE) -> tuple[str, str, str]:
     """As `judge`, of one pod."""
     name, status = pod["metadata"]["name"], pod["status"]
     own = sorted(
@@ -150,7 +148,7 @@ def of_pod(pod: dict[str, Any], events: list[dict[str, Any]], place: Any = NOWHE
     return _WAITING, "{}: {}".format(status.get("phase", "Pending"), _last(own, name)), ""
 
 
-def _of_container(pod: dict[str, Any], container: dict[str, Any], events: list[dict[str, Any]]) -> Judged:
+def _of_container(pod: dict[str, Any], container: dict[str, Any], events: list[dict[str, Any]]) -> tuple[str, str, str]:
     """A container that does not run."""
     name, state, restarts = pod["metadata"]["name"], container.get("state") or {}, container.get("restartCount", 0)
     waiting, ended = state.get("waiting") or {}, state.get("terminated") or {}
@@ -174,7 +172,7 @@ def _of_container(pod: dict[str, Any], container: dict[str, Any], events: list[d
     return _WAITING, "{} ended with exit code {} and is started again".format(name, ended.get("exitCode")), ""
 
 
-def _of_pending(pod: dict[str, Any], refusal: dict[str, Any], place: Any) -> Judged:
+def _of_pending(pod: dict[str, Any], refusal: dict[str, Any], place: Any) -> tuple[str, str, str]:
     """One that the scheduler finds no node for."""
     said = _ASIDE.split(refusal.get("message", "no node was found yet"))[0]
     why = "{} is Pending: {}".format(pod["metadata"]["name"], said)
@@ -194,7 +192,7 @@ def _of_pending(pod: dict[str, Any], refusal: dict[str, Any], place: Any) -> Jud
     return (_BROKEN if waited >= PATIENCE_S else _WAITING), why, fix
 
 
-def _of_image(pod: dict[str, Any], container: dict[str, Any], events: list[dict[str, Any]]) -> Judged:
+def _of_image(pod: dict[str, Any], container: dict[str, Any], events: list[dict[str, Any]]) -> tuple[str, str, str]:
     """One whose image kubelet can't get: how often it tried, and what the last try said."""
     failed = [one for one in events if one.get("reason") == "Failed" and "pull" in one["message"]]
     said = str(failed[-1]["message"] if failed else container["state"]["waiting"].get("message", ""))
