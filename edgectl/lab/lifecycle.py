@@ -83,7 +83,7 @@ def _refuse_changes(lab: Lab, specs: list[NodeSpec]) -> None:
 
 def _check_inotify(starting: int) -> None:
     left = machine.inotify_instances_left()
-    if left is not None and starting * INOTIFY_PER_NODE > left:
+    if starting and left is not None and starting * INOTIFY_PER_NODE > left:
         raise EdgectlError(
             f"{starting} more nodes need about {starting * INOTIFY_PER_NODE} inotify instances, and {left} are left",
             "all nodes share the limit fs.inotify.max_user_instances of this machine, which the lab does not change",
