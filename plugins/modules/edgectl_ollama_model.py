@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import urllib.parse
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.edgectl_ollama import Ollama, OllamaError
+from ansible.module_utils.edgectl_service import wait_for
 
 DOCUMENTATION = r"""
 module: edgectl_ollama_model
@@ -50,6 +53,8 @@ def main():
         supports_check_mode=True,
     )
     options, server = module.params, Ollama(module.params["url"])
+    place = urllib.parse.urlsplit(options["url"])
+    wait_for(place.hostname, place.port or 80)
     try:
         if server.has(options["model"]):
             module.exit_json(changed=False, there=True, msg="{} is there".format(options["model"]))

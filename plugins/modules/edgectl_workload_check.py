@@ -14,6 +14,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.edgectl_kubectl import Kubectl, KubectlError
 from ansible.module_utils.edgectl_ollama import Ollama, OllamaError
 from ansible.module_utils.edgectl_open_webui import OpenWebUI, OpenWebUIError
+from ansible.module_utils.edgectl_service import wait_for
 from ansible.module_utils.edgectl_workload_objects import secret_name
 
 DOCUMENTATION = r"""
@@ -264,6 +265,8 @@ def main():
     )
     options = dict(module.params)
     options["kubectl"] = Kubectl(module, options["kubectl"])
+    if options["kind"] != "script":
+        wait_for(options["address"], options["port"])
     try:
         if options["kind"] == "open-webui":
             options["password"] = generated(options)
