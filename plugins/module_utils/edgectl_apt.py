@@ -39,7 +39,10 @@ class Installed(NamedTuple):
 
 
 class Record:
-    """What one role asked for and what that added to the host."""
+    """What one role asked for and what that added to the host.
+
+    begun: the packages that were there when an installation began that has not ended yet; empty where there is none.
+    """
 
     def __init__(self, name: str, document: "dict[str, list[str]] | None" = None):
         document = document or {}
@@ -48,6 +51,7 @@ class Record:
         self.installed = list(document.get("installed", []))
         self.held = list(document.get("held", []))
         self.had_configuration = list(document.get("had_configuration", []))
+        self.begun = list(document.get("begun", []))
 
     def document(self) -> "dict[str, object]":
         return {
@@ -56,6 +60,7 @@ class Record:
             "installed": self.installed,
             "held": self.held,
             "had_configuration": self.had_configuration,
+            "begun": self.begun,
         }
 
 
@@ -133,6 +138,15 @@ def needed_among(
                 kept.update(fresh)
                 queue.extend(fresh)
     return kept
+
+
+def came_with(record: Record, status: "dict[str, Installed]") -> "set[str]":
+    """What has come since an installation began that was killed: what it was to bring, and what that alone needs.
+
+    Whatever else has come meanwhile is somebody's own.
+    """
+    came = {name for name, package in status.items() if package.present} - set(record.begun)
+    return needed_among(came, status, set(record.requested), roots=set())
 
 
 def read_records(directory: str) -> "collections.defaultdict[str, Record]":

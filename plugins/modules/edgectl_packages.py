@@ -12,6 +12,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.edgectl_apt import (
     LOCKS,
     Installed,
+    came_with,
     lock_holder,
     needed_among,
     parse_status,
@@ -28,6 +29,7 @@ description:
   - What the transaction really added, dependencies included, is written to
     C(/var/lib/edgectl/packages/<record>.json). C(state=absent) removes exactly that, except what another record or
     another installed package needs. A package that was there before is never removed.
+  - What it found is written down before apt begins, so that a run after one that was killed still knows what came.
   - Does not touch apt when everything is installed already. Waits for the apt lock, and names its holder when the
     wait is over.
 options:
@@ -188,19 +190,27 @@ def present(module: AnsibleModule, apt: Apt) -> "dict[str, object]":
     new_requests = [name for name in names if name not in record.requested]
 
     added = [item.partition("=")[0] for item in missing]
+    killed = bool(record.begun)
     if not module.check_mode:
         if missing:
             apt.update_if_stale()
+            # Written first: a run that is killed, or a host that loses its power, must not forget whose they are.
+            record.begun = record.begun or [name for name, package in before.items() if package.present]
+            record.requested = sorted(set(record.requested) | set(names))
+            write_record(RECORDS, record)
             # A version that is asked for by name may be older than, or held at, what is there.
             pinned = ["--allow-downgrades", "--allow-change-held-packages"] if any("=" in i for i in missing) else []
             apt.run([*APT, *INSTALL, *pinned, *missing], "install " + ", ".join(missing))
+        if missing or killed:
             after = apt.status()
-            added = sorted(n for n, p in after.items() if p.present and not (n in before and before[n].present))
+            came = {n for n, p in after.items() if p.present} - set(record.begun)
+            added = sorted(came_with(record, after) if killed else came)
+            leftovers = [name for name in added if name in before and not before[name].present]
             record.installed = sorted(set(record.installed) | set(added))
-            leftovers = [name for name in added if name in before]
             record.had_configuration = sorted(set(record.had_configuration) | set(leftovers))
+            record.begun = []
         apt.mark("hold", to_hold)
-        if missing or to_hold or new_requests:
+        if missing or killed or to_hold or new_requests:
             # Requests count even where nothing was installed: they keep a package that another record added.
             record.requested = sorted(set(record.requested) | set(names))
             record.held = sorted(set(record.held) | set(to_hold))

@@ -75,6 +75,12 @@ def test_a_record_survives_being_written_and_is_for_root_only(apt, tmp_path):
     assert not list(directory.iterdir())
 
 
+def test_what_came_with_an_installation_that_was_killed_is_known_and_what_others_installed_since_is_not(apt):
+    here_before = ["libc6", "libseccomp2", "mawk", "needs-awk"]
+    record = apt.Record("containerd", {"requested": ["containerd"], "begun": here_before})
+    assert apt.came_with(record, apt.parse_status(STATUS)) == {"containerd", "runc"}
+
+
 def test_a_free_lock_has_no_holder(apt, tmp_path):
     lock = tmp_path / "lock-frontend"
     lock.touch()
