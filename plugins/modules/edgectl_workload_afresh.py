@@ -40,11 +40,11 @@ removed: {description: Pods that were deleted., type: list, elements: str, retur
 def broken(kubectl, name, namespace):
     """The pods that keep it from being ready."""
     inside = ("--namespace", namespace)
-    deployment, pods = (
-        kubectl.get("deployment", name, *inside),
-        kubectl.items("pods", *inside, "--selector", selector(name)),
-    )
-    verdict, _, _ = judge(deployment, pods, kubectl.items("events", *inside)) if deployment else ("", "", "")
+    deployment = kubectl.get("deployment", name, *inside)
+    if not deployment:
+        return []
+    pods = kubectl.items("pods", *inside, "--selector", selector(name))
+    verdict = judge(deployment, pods, kubectl.items("events", *inside))[0]
     return [pod["metadata"]["name"] for pod in pods if verdict == "broken" and not is_ready(pod)]
 
 
