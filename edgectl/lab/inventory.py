@@ -72,9 +72,10 @@ def group_vars(lab: Lab, traits: Traits, artifacts: Path | None) -> str:
 
 def _distribution(artifacts: Path | None) -> str:
     """k3s where the artifacts have one (`python -m edgectl.lab.k3s` makes such a directory), else kubeadm."""
-    if artifacts is None:
-        return "kubeadm"
-    files = json.loads((artifacts / manifest.NAME).read_text())["files"]
+    try:
+        files = json.loads((artifacts / manifest.NAME).read_text())["files"] if artifacts else []
+    except FileNotFoundError:  # validation says so
+        files = []
     return "k3s" if any(file["name"] == "k3s" for file in files) else "kubeadm"
 
 

@@ -77,7 +77,7 @@ func (a authority) issue(name string, organizations []string, hosts ...string) (
 		} else {
 			template.DNSNames = append(template.DNSNames, host)
 		}
-		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, private.Public(), a.key)
 	check(err, name)

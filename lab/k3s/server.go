@@ -129,6 +129,9 @@ func (s *server) writeCertificates() {
 	s.clientCA.issueTo(tlsDir+"client-controller", "system:kube-controller-manager", nil)
 	s.clientCA.issueTo(tlsDir+"client-scheduler", "system:kube-scheduler", nil)
 	s.requestHeaderCA.issueTo(tlsDir+"client-auth-proxy", "system:auth-proxy", nil)
+	etcdCA := loadAuthority("etcd/server-ca")
+	etcdCA.issueTo(tlsDir+"etcd/server-client", "etcd-server", nil, "localhost", "127.0.0.1")
+	etcdCA.issueTo(tlsDir+"etcd/client", "etcd-client", nil)
 	if _, err := os.Stat(tlsDir + "service.key"); err != nil {
 		_, key := s.clientCA.issue("service", nil)
 		write(tlsDir+"service.key", key, 0o600)
@@ -140,12 +143,15 @@ func (s *server) writeCertificates() {
 }
 
 func (s *server) startControlPlane() {
-	socket := "unix://" + serverDir + "/kine.sock" // k3s' own way to its SQLite goes by this name
-	startComponent("etcd", "--name=default", "--data-dir="+serverDir+"/db/etcd", "--log-level=warn",
-		"--listen-client-urls="+socket, "--advertise-client-urls="+socket, "--listen-peer-urls=http://127.0.0.1:2380")
 	tlsDir := serverDir + "/tls/"
+	etcd := "https://127.0.0.1:2379"
+	startComponent("etcd", "--name=default", "--data-dir="+serverDir+"/db/etcd", "--log-level=warn",
+		"--listen-client-urls="+etcd, "--advertise-client-urls="+etcd, "--listen-peer-urls=http://127.0.0.1:2380",
+		"--client-cert-auth", "--trusted-ca-file="+tlsDir+"etcd/server-ca.crt",
+		"--cert-file="+tlsDir+"etcd/server-client.crt", "--key-file="+tlsDir+"etcd/server-client.key")
 	arguments := []string{
-		"--etcd-servers=" + socket, "--bind-address=127.0.0.1", "--secure-port=" + apiserverPort,
+		"--etcd-servers=" + etcd, "--etcd-cafile=" + tlsDir + "etcd/server-ca.crt",
+		"--etcd-certfile=" + tlsDir + "etcd/client.crt", "--etcd-keyfile=" + tlsDir + "etcd/client.key", "--bind-address=127.0.0.1", "--secure-port=" + apiserverPort,
 		"--advertise-address=" + s.advertised(), "--endpoint-reconciler-type=none", "--allow-privileged=true",
 		"--anonymous-auth=false", "--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction",
 		"--enable-bootstrap-token-auth=true", "--profiling=false", "--service-cluster-ip-range=" + s.shared.ServiceCIDR,
