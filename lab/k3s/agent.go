@@ -191,7 +191,7 @@ imports = ["%s/etc/containerd/config-v3.toml.d/*.toml"]
 	config := agentDir + "/etc/containerd/config.toml"
 	write(config, text, 0o600)
 	check(os.MkdirAll(agentDir+"/containerd", 0o711), "containerd")
-	start("containerd", binDir()+"/containerd", "--config", config)
+	start("containerd", attributes(), binDir()+"/containerd", "--config", config)
 	until("containerd", func() error {
 		return exec.Command(binDir()+"/ctr", "--address", containerdSocket, "version").Run()
 	})

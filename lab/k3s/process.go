@@ -57,7 +57,7 @@ func runProgram(name string, arguments []string) {
 
 // start runs a program until this one ends, whose end it does not outlive. When it ends by itself, so does this one,
 // and systemd starts all anew, as with k3s.
-func start(name, path string, arguments ...string) {
+func start(name string, as *syscall.SysProcAttr, path string, arguments ...string) {
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread()
@@ -65,14 +65,27 @@ func start(name, path string, arguments ...string) {
 		command.Args = append([]string{name}, arguments...)
 		command.Stdout, command.Stderr = os.Stdout, os.Stderr
 		command.Env = append(withoutNotify(), "NODE_NAME="+nodeName())
-		command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+		command.SysProcAttr = as
 		started <- command.Start()
 		log.Fatalf("level=fatal msg=%q", fmt.Sprintf("%s ended: %v", name, command.Wait()))
 	}()
 	check(<-started, name)
 }
 
-func startComponent(name string, arguments ...string) { start(name, self(), arguments...) }
+func startComponent(name string, arguments ...string) {
+	start(name, attributes(), self(), arguments...)
+}
+
+// startApart runs a program of the control plane under an identity of its own, with root's sight of files: the kernel
+// counts inotify's instances by user, and the lab's nodes share one kernel.
+func startApart(name string, arguments ...string) {
+	apart := attributes()
+	apart.Credential = &syscall.Credential{Uid: 65533, Gid: 65533}
+	apart.AmbientCaps = []uintptr{1, 2} // CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+	start(name, apart, self(), arguments...)
+}
+
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} }
 
 // self by its path, so that its processes are named after it, as those of k3s are.
 func self() string {

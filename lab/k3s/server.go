@@ -145,7 +145,7 @@ func (s *server) writeCertificates() {
 func (s *server) startControlPlane() {
 	tlsDir := serverDir + "/tls/"
 	etcd := "https://127.0.0.1:2379"
-	startComponent("etcd", "--name=default", "--data-dir="+serverDir+"/db/etcd", "--log-level=warn",
+	startApart("etcd", "--name=default", "--data-dir="+serverDir+"/db/etcd", "--log-level=warn",
 		"--listen-client-urls="+etcd, "--advertise-client-urls="+etcd, "--listen-peer-urls=http://127.0.0.1:2380",
 		"--client-cert-auth", "--trusted-ca-file="+tlsDir+"etcd/server-ca.crt",
 		"--cert-file="+tlsDir+"etcd/server-client.crt", "--key-file="+tlsDir+"etcd/server-client.key")
@@ -170,7 +170,7 @@ func (s *server) startControlPlane() {
 		"--service-account-key-file=" + tlsDir + "service.key",
 		"--service-account-signing-key-file=" + tlsDir + "service.key", "--cert-dir=" + tlsDir + "temporary-certs",
 	}
-	startComponent("kube-apiserver", append(arguments, flags(s.options["kube-apiserver-arg"])...)...)
+	startApart("kube-apiserver", append(arguments, flags(s.options["kube-apiserver-arg"])...)...)
 }
 
 func (s *server) startControllers() {
@@ -184,12 +184,12 @@ func (s *server) startControllers() {
 		"--service-account-private-key-file=" + tlsDir + "service.key",
 		"--cluster-signing-cert-file=" + tlsDir + "client-ca.crt", "--cluster-signing-key-file=" + tlsDir + "client-ca.key",
 	}
-	startComponent("kube-controller-manager", append(arguments, flags(s.options["kube-controller-manager-arg"])...)...)
+	startApart("kube-controller-manager", append(arguments, flags(s.options["kube-controller-manager-arg"])...)...)
 	arguments = []string{
 		"--kubeconfig=" + cred + "scheduler.kubeconfig", "--authentication-kubeconfig=" + cred + "scheduler.kubeconfig",
 		"--authorization-kubeconfig=" + cred + "scheduler.kubeconfig", "--bind-address=127.0.0.1", "--profiling=false",
 	}
-	startComponent("kube-scheduler", append(arguments, flags(s.options["kube-scheduler-arg"])...)...)
+	startApart("kube-scheduler", append(arguments, flags(s.options["kube-scheduler-arg"])...)...)
 }
 
 func (s *server) connect() {
