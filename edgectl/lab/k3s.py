@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import tarfile
 import zipfile
 from pathlib import Path
 
 from edgectl import content
-from edgectl.lab import artifacts, gobuild, imagearchive, kubernetes, manifest, toolchain
+from edgectl.lab import artifacts, debian, gobuild, imagearchive, kubernetes, manifest, toolchain
 from edgectl.lab.imagearchive import Image, Layer
 from edgectl.lab.machine import architecture, run
 from edgectl.lab.manifest import Artifact
@@ -21,7 +22,7 @@ from edgectl.lab.paths import cache_dir
 from edgectl.lab.progress import Progress, Silent
 
 # Raise it when this module makes something else from the same sources.
-_FORM = 1
+_FORM = 2
 # What the file of k3s has inside of itself besides Kubernetes: module, release, programs, tags.
 _BROUGHT = (
     (
@@ -30,7 +31,6 @@ _BROUGHT = (
         ("containerd", "containerd-shim-runc-v2", "ctr"),
         "no_btrfs,no_devmapper,no_tracing,no_zfs",
     ),
-    ("github.com/opencontainers", "v1.4.3", ("runc",), ""),
     (
         "github.com/containernetworking/plugins/plugins",
         "v1.9.1",
@@ -85,8 +85,9 @@ def _fill(wanted: Path, progress: Progress) -> list[Artifact]:
         brought = []
         for module, release, programs, tags in _BROUGHT:
             packages = [f"{module}/{program}" for program in programs]
-            gobuild.install(go, packages, release, work, log, tags=tags, cgo=programs == ("runc",))
+            gobuild.install(go, packages, release, work, log, tags=tags)
             brought += [work / Path(program).name for program in programs]
+        brought.append(_runc(work, log))
         gobuild.install(go, ["github.com/coredns/coredns"], coredns, work, log)
     with progress.phase("pack k3s and its images"):
         _pack(work / "k3s", brought, place / "k3s")
@@ -117,6 +118,15 @@ def _build(go: Path, work: Path, coredns: str, log: Path) -> None:
         log,
         linker=f"{gobuild.linker_flags(release)} -X main.corednsImage={coredns} -X main.pauseImage={_PAUSE}",
     )
+
+
+def _runc(work: Path, log: Path) -> Path:
+    """Debian's runc: built here it would lack seccomp, which takes a C library."""
+    archive = work / "runc.tar"
+    debian.mmdebstrap(debian.source("bookworm"), "extract", ("runc",), archive, log)
+    with tarfile.open(archive) as tar:
+        tar.extract(tar.getmember("./usr/sbin/runc"), work, filter="data")
+    return work / "usr" / "sbin" / "runc"
 
 
 def _coredns_version() -> str:

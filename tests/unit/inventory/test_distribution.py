@@ -29,9 +29,7 @@ def _made(monkeypatch):
 @pytest.mark.usefixtures("_made")
 @pytest.mark.parametrize("option", ["kubeadm_token_ttl: 20m", "containerd_enable_cri: allow"])
 def test_an_option_of_kubeadms_roles_has_no_effect_on_k3s(inventory_directory, tmp_path, option):
-    (tmp_path / "manifest.json").write_text(
-        '{"files": [{"name": "k3s", "kind": "binary", "version": "v1.35.4+k3s1"}]}'
-    )
+    (tmp_path / "manifest.json").write_text('{"files": [{"name": "k3s", "kind": "binary", "version": "v1.35.4+k3s1"}]}')
     text = f"cluster_distribution: k3s\ncluster_artifacts_dir: {tmp_path}\n{option}\n"
     directory = inventory_directory({"group_vars/all.yml": text})
     assert told(directory) == [f"{option.partition(':')[0]} has no effect on this cluster"]
@@ -59,9 +57,7 @@ def test_artifacts_with_another_release_of_k3s_are_refused(inventory_directory, 
 def test_several_servers_are_refused(inventory_directory, tmp_path):
     hosts = "cluster: {children: {control_plane: {hosts: {%s}}}}"
     three = ", ".join(f"nuc{number}: {{ansible_host: 192.168.1.1{number}}}" for number in (1, 2, 3))
-    (tmp_path / "manifest.json").write_text(
-        '{"files": [{"name": "k3s", "kind": "binary", "version": "v1.35.4+k3s1"}]}'
-    )
+    (tmp_path / "manifest.json").write_text('{"files": [{"name": "k3s", "kind": "binary", "version": "v1.35.4+k3s1"}]}')
     text = f"cluster_distribution: k3s\ncluster_artifacts_dir: {tmp_path}\n"
     directory = inventory_directory({"hosts.yml": hosts % three, "group_vars/all.yml": text})
     assert told(directory) == ["group control_plane names 3 hosts: nuc1, nuc2, nuc3"]

@@ -40,7 +40,9 @@ def test_an_option_stands_once_in_the_list_of_those_that_k3s_knows() -> None:
 def test_the_labs_inventory_asks_for_k3s_where_the_artifacts_have_it(tmp_path: Path) -> None:
     def variables(name: str) -> dict[str, object]:
         (tmp_path / "manifest.json").write_text(json.dumps({"files": [{"name": name}]}))
-        made: dict[str, object] = yaml.safe_load(inventory.group_vars(Lab("lab", "10.213.1.0/24", ""), TRAITS, tmp_path))
+        made: dict[str, object] = yaml.safe_load(
+            inventory.group_vars(Lab("lab", "10.213.1.0/24", ""), TRAITS, tmp_path)
+        )
         return made
 
     asked = variables("k3s")
