@@ -16,7 +16,7 @@ from edgectl.ssh.everywhere import sudo as through_sudo
 from edgectl.ssh.target import Target
 
 # Where each distribution keeps the administrator's kubeconfig on a control plane.
-KUBECONFIGS = {"kubeadm": "/etc/kubernetes/admin.conf"}
+KUBECONFIGS = {"kubeadm": "/etc/kubernetes/admin.conf", "k3s": "/etc/rancher/k3s/k3s.yaml"}
 
 
 def run(inventory: Inventory, arguments: Sequence[str]) -> int:
@@ -42,7 +42,8 @@ def command_line(inventory: Inventory, arguments: Sequence[str]) -> str:
     """The shell command that runs kubectl on a control plane, with the administrator's kubeconfig."""
     distribution = str(inventory.option("cluster_distribution", "kubeadm"))
     kubeconfig = KUBECONFIGS.get(distribution, KUBECONFIGS["kubeadm"])
-    return shlex.join(["kubectl", "--kubeconfig", kubeconfig, *arguments])
+    kubectl = ["k3s", "kubectl"] if distribution == "k3s" else ["kubectl"]
+    return shlex.join([*kubectl, "--kubeconfig", kubeconfig, *arguments])
 
 
 def stream(command: str, target: Target) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import yaml
 
 from edgectl import content
 from edgectl.errors import UsageError
-from edgectl.lab import nvidia
+from edgectl.lab import manifest, nvidia
 from edgectl.lab.machine import Traits
 from edgectl.lab.record import Lab, Node
 
@@ -61,11 +62,21 @@ def group_vars(lab: Lab, traits: Traits, artifacts: Path | None) -> str:
         user=USER,
         private_key=str(lab.private_key),
         artifacts=str(artifacts or ""),
+        distribution=_distribution(artifacts),
         device_plugin_image=nvidia.image_name("device_plugin"),
         cgroup_version=traits.cgroup_version,
         can_raise_limits=traits.can_raise_limits,
     )
     return _HEADER + rendered
+
+
+def _distribution(artifacts: Path | None) -> str:
+    """k3s where the artifacts have one (`python -m edgectl.lab.k3s` makes such a directory), else kubeadm."""
+    try:
+        files = json.loads((artifacts / manifest.NAME).read_text())["files"] if artifacts else []
+    except FileNotFoundError:  # validation says so
+        files = []
+    return "k3s" if any(file["name"] == "k3s" for file in files) else "kubeadm"
 
 
 def known_hosts(keys: dict[str, list[str]]) -> str:

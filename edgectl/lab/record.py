@@ -65,6 +65,7 @@ class Lab:
         return {
             f"{self.container(node)}-containerd": "/var/lib/containerd",
             f"{self.container(node)}-kubelet": "/var/lib/kubelet",
+            f"{self.container(node)}-rancher": "/var/lib/rancher",
         }
 
     def seed(self, node: str) -> Path:

@@ -41,7 +41,7 @@ def control_planes(names: list[str], hostvars: Mapping[str, Any]) -> list[str]:
 
 
 def _runs_the_api(variables: Mapping[str, Any]) -> bool:
-    if variables.get("__kubeadm_new_ca_hash"):
+    if variables.get("__kubeadm_new_ca_hash") or variables.get("__k3s_new_ca_hash"):
         return True  # made or joined in this very run
     facts = (variables.get("ansible_facts") or {}).get("edgectl")
     if not facts:

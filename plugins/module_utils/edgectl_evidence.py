@@ -22,8 +22,8 @@ measures again with it.
                                          "allocatable": [RESOURCE] and "taints": [KEY:EFFECT] these as well
     {"object": PATH, "api": {...}}       that the API has this object
 
-api: {"server": URL, "ca": FILE, "credentials": FILE}; credentials are a kubeconfig with embedded certificates, or a
-PEM file with certificate and key.
+api: {"server": URL, "ca": FILE, "credentials": FILE}; credentials are a kubeconfig with embedded certificates, a PEM
+file with certificate and key, or NAME.crt with the key in NAME.key beside it.
 """
 
 from __future__ import annotations
@@ -369,7 +369,8 @@ def _show_certificate(context: Any, credentials: str) -> None:
         text = file.read()
     embedded = re.findall(r"client-(?:certificate|key)-data: *(\S+)", text)
     if not embedded:
-        context.load_cert_chain(credentials)
+        key = re.sub(r"\.crt$", ".key", credentials)
+        context.load_cert_chain(credentials, key if key != credentials else None)
         return
     # ssl reads certificates from files only; this one is in memory and nowhere else.
     memory = os.memfd_create("edgectl")

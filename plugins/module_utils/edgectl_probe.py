@@ -104,7 +104,9 @@ DKMS_KEY = "/var/lib/dkms/mok.pub"
 
 DIRECTORIES_TO_MEASURE = ("/", "/var/lib", "/boot")
 KUBERNETES_DIRECTORIES = ("/etc/kubernetes", "/var/lib/kubelet", "/var/lib/etcd")
-KUBEADM_MARK = "/var/lib/edgectl/kubeadm.json"  # role kubeadm leaves it on hosts that it works on
+# Roles kubeadm and k3s leave them on hosts that they work on.
+KUBEADM_MARK = "/var/lib/edgectl/kubeadm.json"
+K3S_MARK = "/var/lib/edgectl/k3s.json"
 K3S_TRACES = ("/usr/local/bin/k3s", "/etc/rancher/k3s", "/var/lib/rancher/k3s")
 APT_LOCKS = ("/var/lib/dpkg/lock-frontend", "/var/lib/dpkg/lock", "/var/lib/apt/lists/lock")
 LOCK_FILE = "/run/edgectl.lock"
@@ -723,6 +725,32 @@ def wireguard(host: Host) -> dict[str, Any]:
 
 
 def kubernetes(host: Host) -> dict[str, Any]:
+    """What there is of Kubernetes. Of a k3s that edgectl did not make nothing is known but that it is there."""
+    k3s = host.read(K3S_MARK)
+    return k3s_node(host, json.loads(k3s)) if k3s else kubeadm_node(host)
+
+
+def k3s_node(host: Host, mark: dict[str, Any]) -> dict[str, Any]:
+    role = None
+    certificate = host.read("/var/lib/rancher/k3s/server/tls/server-ca.crt")
+    if certificate:
+        role = "control_plane"
+    else:
+        certificate = host.read("/var/lib/rancher/k3s/agent/server-ca.crt")
+        role = "worker" if certificate else None
+    return {
+        "distribution": "k3s",
+        "role": role,
+        "kubelet_version": mark.get("version"),
+        "cluster_ca_hash": public_key_hash(certificate) if certificate else None,
+        "made_by_edgectl": True,
+        "phase": mark.get("phase"),
+        "k3s_present": any(host.exists(path) for path in K3S_TRACES),
+        "leftovers": [],
+    }
+
+
+def kubeadm_node(host: Host) -> dict[str, Any]:
     role = None
     if host.exists("/etc/kubernetes/manifests/kube-apiserver.yaml"):
         role = "control_plane"
@@ -732,6 +760,7 @@ def kubernetes(host: Host) -> dict[str, Any]:
     certificate = host.read("/etc/kubernetes/pki/ca.crt")
     mark = host.read(KUBEADM_MARK)
     return {
+        "distribution": "kubeadm" if role else None,
         "role": role,
         "kubelet_version": version.group(1) if version else None,
         "cluster_ca_hash": public_key_hash(certificate) if certificate else None,

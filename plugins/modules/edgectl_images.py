@@ -28,7 +28,7 @@ options:
       sha256: {type: str, required: true, description: 'Its digest, 64 hexadecimal digits.'}
       images: {type: list, elements: str, required: true, description: Names of the images in it.}
   record: {type: str, required: true, description: Name of the record, that of the role.}
-  address: {type: path, default: /run/containerd/containerd.sock, description: containerd's socket.}
+  address: {type: path, description: 'containerd''s socket. Without it that of k3s, where k3s runs, or containerd''s own.'}
   state: {type: str, choices: [present, absent], default: present, description: What to bring about.}
   uploaded: {type: dict, default: {}, description: 'Set by the action plugin: source -> where the archive lies now.'}
 attributes:
@@ -53,15 +53,30 @@ damaged: {description: The source of an archive that arrived with another digest
 """
 
 RECORDS = "/var/lib/edgectl"
+ADDRESS = "/run/containerd/containerd.sock"
+# k3s has a containerd of its own, and a ctr for it (docs.k3s.io, "Command Line Tools").
+K3S, K3S_ADDRESS = "/usr/local/bin/k3s", "/run/k3s/containerd/containerd.sock"
+
+
+def address(module: AnsibleModule) -> str:
+    return module.params["address"] or (K3S_ADDRESS if os.path.exists(K3S_ADDRESS) else ADDRESS)
+
+
+def program(module: AnsibleModule) -> "list[str]":
+    """The command that is ctr here; empty where there is none."""
+    if address(module) == K3S_ADDRESS:
+        return [K3S, "ctr"] if os.path.exists(K3S) else []
+    return ["ctr"] if module.get_bin_path("ctr") else []
 
 
 def ctr(module: AnsibleModule, *arguments: str) -> "tuple[int, str, str]":
-    return module.run_command(["ctr", "--address", module.params["address"], "--namespace", "k8s.io", *arguments])
+    command = program(module) or ["ctr"]
+    return module.run_command([*command, "--address", address(module), "--namespace", "k8s.io", *arguments])
 
 
 def there(module: AnsibleModule) -> "list[str]":
     """Images that containerd has; a dry run may come before there is a containerd."""
-    if module.check_mode and not module.get_bin_path("ctr"):
+    if module.check_mode and not program(module):
         return []
     rc, out, err = ctr(module, "images", "list", "--quiet")
     if rc != 0 and not module.check_mode:
@@ -119,7 +134,7 @@ def absent(module: AnsibleModule) -> "dict[str, object]":
     images = recorded(record)
     if os.path.exists(path_of(record)) and not module.check_mode:
         # A containerd that is gone, or an image that somebody else removed, is no reason to stop.
-        if images and module.get_bin_path("ctr"):
+        if images and program(module):
             ctr(module, "images", "remove", *images)
         os.unlink(path_of(record))
     return {"changed": bool(images), "needed": [], "images": images}
@@ -135,7 +150,7 @@ def main() -> None:
         argument_spec={
             "archives": {"type": "list", "elements": "dict", "default": [], "options": archive},
             "record": {"type": "str", "required": True},
-            "address": {"type": "path", "default": "/run/containerd/containerd.sock"},
+            "address": {"type": "path"},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "uploaded": {"type": "dict", "default": {}},
         },

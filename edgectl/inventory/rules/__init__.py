@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from edgectl.inventory.model import Inventory
 from edgectl.inventory.problem import Problem
-from edgectl.inventory.rules import forms, gpus, hosts, hub, membership, networks, remembered, settings, versions
+from edgectl.inventory.rules import (
+    distribution,
+    forms,
+    gpus,
+    hosts,
+    hub,
+    membership,
+    networks,
+    remembered,
+    settings,
+    versions,
+)
 
 RULES = (
     membership.problems,
     hosts.problems,
     settings.problems,
+    distribution.problems,
     forms.problems,
     gpus.problems,
     versions.problems,

@@ -49,8 +49,6 @@ def problems(inventory: Inventory) -> Iterator[Problem]:
             if name in options:
                 yield from _misfits(inventory, host, options[name])
     yield from _differing(inventory, options)
-    if inventory.hosts:
-        yield from _distribution(inventory)
 
 
 def unknown(documents: Documents) -> Iterator[Problem]:
@@ -128,15 +126,3 @@ def _differing(inventory: Inventory, options: Mapping[str, Option]) -> Iterator[
                     key=name,
                 )
                 break
-
-
-def _distribution(inventory: Inventory) -> Iterator[Problem]:
-    distribution = inventory.option("cluster_distribution", None)
-    if distribution in ("k3s", "eks"):
-        yield Problem(
-            inventory.place("cluster_distribution"),
-            f"cluster_distribution {distribution} is not in this release yet",
-            "this release has: kubeadm",
-            "set cluster_distribution: kubeadm",
-            key="cluster_distribution",
-        )

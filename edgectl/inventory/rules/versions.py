@@ -92,8 +92,10 @@ def _other_artifacts(inventory: Inventory, version: str) -> Iterator[Problem]:
     place = inventory.place("cluster_artifacts_dir")
     try:
         document = json.loads(manifest.read_text(encoding="utf-8"))
-        kubelets = [file for file in document["files"] if file["name"] == "kubelet"]
-        offered = sorted({str(file["version"]).removeprefix("v") for file in kubelets})
+        wanted = "k3s" if inventory.option("cluster_distribution", None) == "k3s" else "kubelet"
+        programs = [file for file in document["files"] if file["name"] == wanted and file["kind"] == "binary"]
+        # k3s counts its own releases of one of Kubernetes: v1.35.4+k3s1.
+        offered = sorted({str(file["version"]).removeprefix("v").partition("+")[0] for file in programs})
     except (OSError, ValueError, KeyError, TypeError):
         yield Problem(
             place,
@@ -106,8 +108,8 @@ def _other_artifacts(inventory: Inventory, version: str) -> Iterator[Problem]:
     if version not in offered:
         yield Problem(
             place,
-            f"cluster_artifacts_dir has no Kubernetes {version}, which cluster_version asks for",
-            f"its manifest.json names {', '.join(offered) or 'no kubelet'}",
+            f"cluster_artifacts_dir has no {'k3s' if wanted == 'k3s' else 'Kubernetes'} {version}, which cluster_version asks for",
+            f"its manifest.json names {', '.join(offered) or 'no ' + wanted}",
             f'set cluster_version: "{offered[-1]}"' if offered else "",
             key="cluster_artifacts_dir",
         )

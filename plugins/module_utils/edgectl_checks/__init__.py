@@ -34,6 +34,7 @@ OPTIONS = (
     "edgectl_state",
     "edgectl_state_cluster",
     "group_names",
+    "k3s_kubelet_config",
     "kubeadm_kubelet_config",
     "machine_data_directory",
     "machine_reboot",

@@ -19,9 +19,16 @@ COMM_LENGTH = 15  # the kernel cuts the name of a process
 
 @check(layer="cluster", id="C-OTHER-CLUSTER", nodes_only=True)
 def belongs_to_no_other_cluster(host: HostState) -> Optional[Finding]:
-    found = host.kubernetes.cluster_ca_hash
+    found, distribution = host.kubernetes.cluster_ca_hash, host.kubernetes.distribution
+    wanted = host.option("cluster_distribution", "kubeadm")
     if host.kubernetes.role is None:
         return None
+    if host.kubernetes.made_by_edgectl and distribution and distribution != wanted:
+        return Finding(
+            what=f"the host is a node that {distribution} made, and cluster_distribution asks for {wanted}",
+            evidence=f"edgectl made it a {host.kubernetes.role.replace('_', ' ')}",
+            fix=f"to give it up, all its pods included: edgectl reset inventory --limit {host.name}",
+        )
     if host.kubernetes.phase == "joining":
         return None  # our own join, interrupted: role kubeadm undoes and repeats it
     remembered = (host.option("edgectl_state_cluster") or {}).get("ca_hash")
@@ -55,10 +62,10 @@ def nothing_is_left_over(host: HostState) -> Optional[Finding]:
 
 @check(layer="cluster", id="C-K3S-PRESENT", nodes_only=True)
 def no_k3s_beside_us(host: HostState) -> Optional[Finding]:
-    if not host.kubernetes.k3s_present or host.option("cluster_distribution") == "k3s":
+    if not host.kubernetes.k3s_present or host.kubernetes.distribution == "k3s":
         return None
     return Finding(
-        what="k3s is installed on this host",
+        what="k3s is installed on this host, and not by edgectl",
         evidence="found one of /usr/local/bin/k3s, /etc/rancher/k3s, /var/lib/rancher/k3s",
         fix="sudo k3s-uninstall.sh   (on an agent: sudo k3s-agent-uninstall.sh)",
     )
@@ -69,10 +76,14 @@ def ports_are_free(host: HostState) -> list[Finding]:
     wanted = {**NODE_PORTS, int(host.option("cluster_endpoint_port", 6444)): "haproxy"}
     if host.is_control_plane:
         wanted.update(CONTROL_PLANE_PORTS)
+    if host.option("cluster_distribution") == "k3s":
+        wanted = dict.fromkeys(wanted, "k3s")  # all of it in one program, on agents 6444 too
     found = []
     for socket in host.network.listening or []:
         owner = wanted.get(socket.port)
         if socket.protocol != "tcp" or owner is None or socket.process in (None, owner[:COMM_LENGTH]):
+            continue
+        if owner == "k3s" and socket.process in ("k3s-server", "k3s-agent"):
             continue
         del wanted[socket.port]  # one finding a port, though it may be bound on several addresses
         found.append(

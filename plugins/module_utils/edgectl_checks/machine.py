@@ -246,11 +246,12 @@ def kubelet_accepts_cgroup_version(host: HostState) -> Optional[Finding]:
     """From 1.35 on kubelet's `failCgroupV1` is true unless it is set (KEP-5573)."""
     if host.cgroup.version != 1 or not at_least(str(host.option("cluster_version", "0")), "1.35"):
         return None
-    if (host.option("kubeadm_kubelet_config") or {}).get("failCgroupV1") is False:
+    option = "k3s_kubelet_config" if host.option("cluster_distribution") == "k3s" else "kubeadm_kubelet_config"
+    if (host.option(option) or {}).get("failCgroupV1") is False:
         return None
     return Finding(
         what=f"Kubernetes {host.option('cluster_version')} does not start on cgroup v1",
         evidence="/sys/fs/cgroup is a version 1 hierarchy",
         fix="add `systemd.unified_cgroup_hierarchy=1` to the kernel's command line and reboot, "
-        "or set kubeadm_kubelet_config: {failCgroupV1: false}",
+        f"or set {option}: {{failCgroupV1: false}}",
     )

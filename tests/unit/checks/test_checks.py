@@ -561,3 +561,24 @@ def test_a_taint_is_everywhere_only_where_every_node_is_known_to_have_it_and_is_
     elif without == "document":
         del states["nuc2"]
     assert ids(run_checks(states, options)).count("G-TAINT-EVERYWHERE") == found
+
+
+def test_a_host_that_edgectl_made_a_node_with_another_distribution_has_to_be_reset_first(states, options):
+    states[HOST]["kubernetes"].update(distribution="k3s", made_by_edgectl=True, role="worker", k3s_present=True)
+    [finding] = [finding for finding in run_checks(states, options) if finding.host == HOST]
+    assert finding.what == "the host is a node that k3s made, and cluster_distribution asks for kubeadm"
+    assert finding.fix.endswith(f"edgectl reset inventory --limit {HOST}")
+
+
+@pytest.mark.parametrize(("process", "problems"), [("k3s-server", 0), ("k3s", 0), ("kubelet", 1)])
+def test_the_ports_of_a_node_are_free_where_k3s_itself_has_them(states, options, process, problems):
+    options[HOST]["cluster_distribution"] = "k3s"
+    states[HOST]["kubernetes"].update(distribution="k3s", made_by_edgectl=True)
+    states[HOST]["network"]["listening"] = [{"protocol": "tcp", "port": 10250, "process": process}]
+    assert ids(run_checks(states, options)) == ["C-PORT-TAKEN"] * problems
+
+
+def test_a_k3s_that_edgectl_did_not_install_is_refused_also_where_k3s_is_wanted(states, options):
+    options[HOST]["cluster_distribution"] = "k3s"
+    states[HOST]["kubernetes"].update(distribution=None, role=None, made_by_edgectl=False, k3s_present=True)
+    assert "C-K3S-PRESENT" in ids(run_checks(states, options))

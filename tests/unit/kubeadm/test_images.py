@@ -114,3 +114,20 @@ def test_a_dry_run_before_there_is_a_containerd_says_what_would_be_imported(
 def test_the_containerd_that_is_asked_is_the_one_of_the_socket(containerd: Containerd) -> None:
     containerd()
     assert (containerd.place / "said.txt").read_text().startswith("--address /run/c.sock --namespace k8s.io images")
+
+
+@pytest.mark.parametrize(("runs", "address"), [(True, "k3s.sock"), (False, "own.sock")])
+def test_images_go_to_the_containerd_of_k3s_where_that_runs(
+    containerd: Containerd, monkeypatch: pytest.MonkeyPatch, runs: bool, address: str
+) -> None:
+    place = containerd.place
+    monkeypatch.setattr(containerd.module, "ADDRESS", str(place / "own.sock"))
+    monkeypatch.setattr(containerd.module, "K3S_ADDRESS", str(place / "k3s.sock"))
+    monkeypatch.setattr(containerd.module, "K3S", str(place / "k3s"))
+    (place / "k3s").write_text('#!/bin/sh\nshift\nexec "$(dirname "$0")/ctr" "$@"\n')
+    (place / "k3s").chmod(0o755)
+    if runs:
+        (place / "k3s.sock").touch()
+    containerd(uploaded=True, address=None)
+    assert containerd.has() == [PAUSE, DNS]
+    assert f"--address {place / address} " in (place / "said.txt").read_text()

@@ -74,7 +74,7 @@ def test_every_role_is_gated_by_whether_it_concerns_the_host_and_is_due() -> Non
         for task in play["tasks"]
         if "ansible.builtin.include_role" in task
     ]
-    assert len(gated) == 9
+    assert len(gated) == 10
     for role, condition in gated:
         assert condition == f"'{role}' in __cluster_roles and lookup('edgectl_due', '{role}')"
 
@@ -93,6 +93,8 @@ def test_reset_undoes_the_roles_of_bootstrap_in_reverse_order() -> None:
         "device_plugin",
         "kubeadm",
         "kubeadm",
+        "k3s",
+        "k3s",
         "pod_network",
         "nvidia_toolkit",
         "containerd",

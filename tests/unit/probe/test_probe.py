@@ -466,3 +466,27 @@ def test_the_probe_imports_only_the_standard_library():
     tree = ast.parse(SCRIPT.read_text(encoding="utf-8"))
     imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     assert imported <= sys.stdlib_module_names
+
+
+def test_a_node_that_edgectl_made_with_k3s_is_known_by_its_mark(tmp_path):
+    mark = tmp_path / "var/lib/edgectl/k3s.json"
+    mark.parent.mkdir(parents=True)
+    mark.write_text('{"cluster": "homelab", "phase": "joined", "version": "1.35.4"}')
+    certificate = (DATA / "debian12_control_plane/etc/kubernetes/pki/ca.crt").read_text()
+    agent = tmp_path / "var/lib/rancher/k3s/agent/server-ca.crt"
+    agent.parent.mkdir(parents=True)
+    agent.write_text(certificate)
+    found = probe_module.probe(str(tmp_path))["kubernetes"]
+    assert (found["distribution"], found["role"], found["made_by_edgectl"]) == ("k3s", "worker", True)
+    assert (found["phase"], found["kubelet_version"]) == ("joined", "1.35.4")
+    assert found["cluster_ca_hash"] == probe_module.public_key_hash(certificate)
+    server = tmp_path / "var/lib/rancher/k3s/server/tls/server-ca.crt"
+    server.parent.mkdir(parents=True)
+    server.write_text(certificate)
+    assert probe_module.probe(str(tmp_path))["kubernetes"]["role"] == "control_plane"
+
+
+def test_a_k3s_without_that_mark_is_seen_and_taken_for_nobodys_node(tmp_path):
+    (tmp_path / "etc/rancher/k3s").mkdir(parents=True)
+    found = probe_module.probe(str(tmp_path))["kubernetes"]
+    assert (found["k3s_present"], found["role"], found["made_by_edgectl"]) == (True, None, False)

@@ -207,3 +207,17 @@ def test_a_taint_that_somebody_took_away_is_drift(evidence: ModuleType, monkeypa
     assert drift(evidence, record) == []
     node["spec"] = {}
     assert len(drift(evidence, record)) == 1
+
+
+@pytest.mark.parametrize(("name", "key"), [("client.crt", "client.key"), ("client.pem", None)])
+def test_the_key_of_a_certificate_is_in_the_file_beside_it_or_in_the_same(
+    evidence: ModuleType, tmp_path: Path, name: str, key: str | None
+) -> None:
+    class Context:
+        def load_cert_chain(self, certificate: str, keyfile: str | None = None) -> None:
+            self.loaded = (certificate, keyfile)
+
+    context = Context()
+    (tmp_path / name).write_text("-----BEGIN CERTIFICATE-----")
+    evidence._show_certificate(context, str(tmp_path / name))
+    assert context.loaded == (str(tmp_path / name), str(tmp_path / key) if key else None)
