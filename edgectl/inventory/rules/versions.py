@@ -14,6 +14,7 @@ from edgectl import content
 from edgectl.inventory.model import Inventory
 from edgectl.inventory.options import known_options
 from edgectl.inventory.problem import Problem
+from edgectl.inventory.rules import distribution
 
 _RELEASE = re.compile(r"(\d+\.\d+)\.\d+")
 
@@ -26,8 +27,8 @@ def problems(inventory: Inventory) -> Iterator[Problem]:
     if value is None or isinstance(value, list | dict):  # said already
         return
     asked, names = str(value), content.module_util("edgectl_locked")
-    distribution = str(inventory.option("cluster_distribution", None))
-    to_be_locked = isinstance(value, str) and _needs_lock(asked, distribution)
+    wanted = str(inventory.option("cluster_distribution", None))
+    to_be_locked = isinstance(value, str) and _needs_lock(asked, wanted)
     if not _RELEASE.fullmatch(asked) and not to_be_locked:
         yield _malformed(inventory, value)
         return
@@ -36,11 +37,13 @@ def problems(inventory: Inventory) -> Iterator[Problem]:
     except names.LockError as error:
         yield Problem(inventory.path / names.PATH, str(error), "", f"delete it and run: edgectl lock {inventory.path}")
         return
-    from_upstream = distribution == "k3s" and not inventory.option("cluster_artifacts_dir", None)
-    if (to_be_locked or from_upstream) and names.entry_of(lock, distribution, asked) is None:
-        yield _not_locked(inventory, asked, lock.get("locked", {}).get(names.NAMES[distribution]))
+    needs_files = wanted == "k3s" and not inventory.option("cluster_artifacts_dir", None)
+    if (to_be_locked or needs_files) and wanted in distribution.MADE and not names.entry_of(lock, wanted, asked):
+        fix = f"edgectl lock {inventory.path}" + (", or set cluster_artifacts_dir" if not to_be_locked else "")
+        yield _not_locked(inventory, asked, lock.get("locked", {}).get(names.NAMES[wanted]), fix)
+    release = names.release(lock, wanted, asked)
+    if release is None:
         return
-    release = names.release(lock, distribution, asked)
     minor = release.rpartition(".")[0]
     if minor not in known_minors():
         yield _unknown(inventory, release)
@@ -48,24 +51,24 @@ def problems(inventory: Inventory) -> Iterator[Problem]:
     yield from _other_artifacts(inventory, release)
 
 
-def _needs_lock(asked: str, distribution: str) -> bool:
+def _needs_lock(asked: str, wanted: str) -> bool:
     """Whether it is a form of cluster_version that stands for a release which only a lock can tell."""
     names = content.module_util("edgectl_locked")
     forms = {"kubeadm": ("stable",), "k3s": ("stable", "latest")}
-    if distribution not in forms:
+    if wanted not in forms:
         return False
-    of_k3s = distribution == "k3s" and bool(names.exact(asked)) and "+" in asked
-    return asked in forms[distribution] or bool(names.minor(asked)) or of_k3s
+    of_k3s = wanted == "k3s" and bool(names.exact(asked)) and "+" in asked
+    return asked in forms[wanted] or bool(names.minor(asked)) or of_k3s
 
 
-def _not_locked(inventory: Inventory, asked: str, held: Mapping[str, str] | None) -> Problem:
+def _not_locked(inventory: Inventory, asked: str, held: Mapping[str, str] | None, fix: str) -> Problem:
     return Problem(
         inventory.place("cluster_version"),
         f"cluster_version {asked} is not locked",
         f"the lock has {held['version']}, for {held['asked']}"
         if held
         else "a lock says which release that is, and has the sha256 of its files",
-        f"edgectl lock {inventory.path}",
+        fix,
         key="cluster_version",
     )
 

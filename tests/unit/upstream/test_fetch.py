@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from edgectl import content
+from edgectl.inventory.rules import distribution
 
 from .server import Upstreams, sha256
 
@@ -33,7 +37,7 @@ def manifest(directory: Path) -> dict[str, dict[str, Any]]:
 
 
 def test_the_directory_is_what_the_roles_take(
-    stable: Path, edgectl: Command, upstreams: Upstreams, tmp_path: Path
+    stable: Path, edgectl: Command, upstreams: Upstreams, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = edgectl("fetch", str(tmp_path / "kept"), str(stable))
     assert answer.code == 0, answer.err
@@ -53,8 +57,10 @@ def test_the_directory_is_what_the_roles_take(
     assert images["images"] == ["docker.io/rancher/mirrored-pause:3.6"]
     assert list((tmp_path / "kept").rglob("*.part")) == []
     # The rules of an inventory find the release there.
-    (stable / "group_vars" / "all.yml").open("a").write(f"cluster_artifacts_dir: {tmp_path / 'kept'}\n")
-    assert "cluster_artifacts_dir" not in edgectl("validate", str(stable)).err
+    monkeypatch.setattr(distribution, "MADE", ("kubeadm", "k3s"))
+    with (stable / "group_vars" / "all.yml").open("a") as options:
+        options.write(f"cluster_artifacts_dir: {tmp_path / 'kept'}\n")
+    assert edgectl("validate", str(stable)).err == ""
 
 
 def test_one_architecture_alone(stable: Path, edgectl: Command, tmp_path: Path) -> None:
@@ -152,3 +158,16 @@ def test_without_a_lock_or_with_one_of_another_wish_the_way_out_is_named(
     lab(cluster_version='"1.34"')
     other = edgectl("fetch", str(tmp_path / "kept"), str(directory))
     assert (other.code, "the lock has v1.35.4+k3s1, for stable" in other.err) == (2, True)
+
+
+def test_many_who_want_one_file_at_once_fetch_it_once(upstreams: Upstreams, tmp_path: Path) -> None:
+    fetch = content.module_util("edgectl_fetch").fetch
+    content_of = upstreams.files[f"{K3S}/k3s"]
+
+    def one(_: int) -> bool:
+        return bool(fetch(f"{upstreams.url}/{K3S}/k3s", sha256(content_of), str(tmp_path / "k3s")))
+
+    with ThreadPoolExecutor(8) as workers:
+        assert sorted(workers.map(one, range(8))) == [False] * 7 + [True]
+    assert upstreams.paths() == [f"{K3S}/k3s"]
+    assert [one.name for one in tmp_path.iterdir()] == ["k3s"]
