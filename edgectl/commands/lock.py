@@ -24,8 +24,8 @@ def lock(
 
     cluster_version may be a release ("1.35.4"), a minor ("1.35"), stable or latest (k3s only). What it stands for goes
     to .edgectl/artifacts.lock.yml of the inventory, with address, size and sha256 of each file, for amd64 and arm64:
-    k3s and its images, or kubeadm, kubectl and kubelet; helm and NVIDIA's chart where device_plugin_install is chart.
-    Commit that file.
+    k3s or kubeadm, kubectl and kubelet, with their images; helm and NVIDIA's chart where device_plugin_install is
+    chart. Commit that file.
 
     What is locked stays until the inventory asks for something else, or with --upgrade. Touches no host.
 

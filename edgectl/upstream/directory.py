@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import tarfile
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal, cast
@@ -17,6 +17,7 @@ from edgectl import content
 from edgectl.errors import EdgectlError
 from edgectl.lab import manifest
 from edgectl.lab.progress import Progress
+from edgectl.upstream import images
 from edgectl.upstream.file import File
 from edgectl.upstream.lock import Lock
 from edgectl.upstream.web import Web
@@ -41,7 +42,7 @@ def fetch(files: Collection[File], target: Path, web: Web, progress: Progress) -
     """Bring the files to a directory, and write its manifest. Raises EdgectlError."""
     new = []
     try:
-        for one in files:
+        for one in (one for one in files if one.kind != images.KIND):
             place = target / one.path
             archive = place.with_name(one.url.rpartition("/")[2]) if one.member else place
             if not _is_there(archive, one):
@@ -53,12 +54,32 @@ def fetch(files: Collection[File], target: Path, web: Web, progress: Progress) -
                 _unpack(archive, one.member, place)
             if one.kind == "binary":
                 place.chmod(0o755)
-        manifest.add(target, [_artifact(one) for one in files])
+        packed = _packed(files)
+        for path, inside in packed.items():
+            new += inside if images.pack(inside, target / path, web, progress) else []
+        manifest.add(target, [_artifact(one) for one in files if one.kind != images.KIND] + _archives(packed))
     except OSError as error:
         raise EdgectlError(
             f"{target} cannot be filled", str(error), "see that it can be written and has room"
         ) from error
     return Fetched(tuple(files), tuple(new))
+
+
+def _packed(files: Collection[File]) -> dict[str, list[File]]:
+    """The images among files, by the archive that they go to."""
+    found: dict[str, list[File]] = {}
+    for one in files:
+        if one.kind == images.KIND:
+            found.setdefault(one.path, []).append(one)
+    return found
+
+
+def _archives(packed: Mapping[str, list[File]]) -> list[manifest.Artifact]:
+    return [
+        manifest.Artifact(path, "images", one.name, one.version, one.arch, tuple(image.images[0] for image in inside))
+        for path, inside in packed.items()
+        for one in inside[:1]
+    ]
 
 
 def _is_there(place: Path, one: File) -> bool:

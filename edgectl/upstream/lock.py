@@ -25,7 +25,7 @@ from edgectl.errors import EdgectlError, UsageError
 from edgectl.inventory.model import Host, Inventory
 from edgectl.inventory.problem import Problem
 from edgectl.inventory.rules.versions import known_minors
-from edgectl.upstream import helm, k3s, kubernetes
+from edgectl.upstream import helm, images, k3s, kubernetes
 from edgectl.upstream.file import File
 from edgectl.upstream.web import Web
 
@@ -149,7 +149,7 @@ def resolve(inventory: Inventory, old: Lock, *, upgrade: bool = False) -> Lock:
         _require_same_bytes(old, found)
         locked[wish.name] = Locked(wish.asked, version)
         files += found
-    return Lock(locked, tuple(sorted(files, key=lambda one: (one.name, one.kind, one.arch))))
+    return Lock(locked, tuple(sorted(files, key=lambda one: (one.name, one.kind, one.arch, one.images))))
 
 
 def moves(old: Lock, new: Lock) -> list[Move]:
@@ -225,7 +225,12 @@ def _of_kubernetes(inventory: Inventory, asked: str) -> tuple[_Resolve, _Files]:
         raise _refused(inventory, asked, "what Kubernetes calls latest is still being tested")
     if "+" in asked:
         raise _refused(inventory, asked, "that is a release of k3s, and cluster_distribution is kubeadm")
-    return _given(f"v{exact}") if exact else partial(kubernetes.newest, minor=minor or ""), kubernetes.files
+    return _given(f"v{exact}") if exact else partial(kubernetes.newest, minor=minor or ""), _kubernetes_files
+
+
+def _kubernetes_files(web: Web, version: str) -> Iterator[File]:
+    yield from kubernetes.files(web, version)
+    yield from images.files(web, version)
 
 
 def _refused(inventory: Inventory, value: object, why: str) -> Problem:
@@ -294,7 +299,7 @@ def _fits(kept: Locked, wish: Wish) -> bool:
 
 
 def _belongs(one: File, name: str) -> bool:
-    return one.name in (kubernetes.PROGRAMS if name == "kubernetes" else (name,))
+    return one.name in ((*kubernetes.PROGRAMS, name) if name == "kubernetes" else (name,))
 
 
 def _shared() -> ModuleType:

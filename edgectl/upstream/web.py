@@ -19,10 +19,10 @@ class Web:
 
     mirror: str = ""
 
-    def text(self, url: str) -> str:
-        """A small text file. Raises EdgectlError."""
+    def text(self, url: str, accept: str = "*/*") -> str:
+        """A small text file, in one of the forms that `accept` names. Raises EdgectlError."""
         try:
-            return str(_fetch().text(self.at(url)))
+            return str(_fetch().text(self.at(url), accept))
         except _fetch().FetchError as error:
             raise self._failure(error) from error
 

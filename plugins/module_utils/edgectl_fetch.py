@@ -63,9 +63,9 @@ def get(url: str, headers: Optional[dict[str, str]] = None) -> Any:
         raise FetchError(url, _reason(error)) from error
 
 
-def text(url: str) -> str:
-    """A small text file."""
-    with get(url) as answer:
+def text(url: str, accept: str = "*/*") -> str:
+    """A small text file. accept: which forms of it, for a server that has several."""
+    with get(url, {"Accept": accept}) as answer:
         try:
             found = answer.read(_LARGEST_TEXT + 1)
         except (OSError, http.client.HTTPException) as error:

@@ -62,6 +62,36 @@ class Upstreams:
                 place = f"dl.k8s.io/release/{version}/bin/linux/{arch}/{program}"
                 self.files |= {place: content, f"{place}.sha256": sha256(content).encode()}
 
+        constants = (
+            'const (\n\tCoreDNSVersion = "v1.13.1"\n\tPauseVersion = "3.10.1"\n\tDefaultEtcdVersion = "3.6.6-0"\n)\n'
+        )
+        place = f"raw.githubusercontent.com/kubernetes/kubernetes/{version}/cmd/kubeadm/app/constants/constants.go"
+        self.files[place] = constants.encode()
+        for name in ("kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler"):
+            self.image(name, version)
+        for name, tag in (("coredns/coredns", "v1.13.1"), ("pause", "3.10.1"), ("etcd", "3.6.6-0")):
+            self.image(name, tag)
+
+    def image(self, name: str, tag: str) -> None:
+        """An image of Kubernetes' registry, for both architectures; all have a layer in common."""
+        place, platforms = f"registry.k8s.io/v2/{name}", []
+        for arch in ("amd64", "arm64"):
+            blobs = [
+                json.dumps({"os": "linux", "architecture": arch, "of": name}).encode(),
+                b"base",
+                f"{name} {tag}".encode(),
+            ]
+            parts = [{"digest": f"sha256:{sha256(blob)}", "size": len(blob)} for blob in blobs]
+            media = "application/vnd.oci.image.manifest.v1+json"
+            manifest = json.dumps(
+                {"schemaVersion": 2, "mediaType": media, "config": parts[0], "layers": parts[1:]}
+            ).encode()
+            self.files |= {f"{place}/blobs/{part['digest']}": blob for part, blob in zip(parts, blobs, strict=True)}
+            self.files[f"{place}/manifests/sha256:{sha256(manifest)}"] = manifest
+            platform = {"os": "linux", "architecture": arch}
+            platforms.append({"digest": f"sha256:{sha256(manifest)}", "size": len(manifest), "platform": platform})
+        self.files[f"{place}/manifests/{tag}"] = json.dumps({"manifests": platforms}).encode()
+
     def helm(self, version: str) -> None:
         """The newest release of Helm 3."""
         self.files["get.helm.sh/helm3-latest-version"] = version.encode()

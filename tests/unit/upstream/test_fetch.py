@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tarfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -171,3 +172,60 @@ def test_many_who_want_one_file_at_once_fetch_it_once(upstreams: Upstreams, tmp_
         assert sorted(workers.map(one, range(8))) == [False] * 7 + [True]
     assert upstreams.paths() == [f"{K3S}/k3s"]
     assert [one.name for one in tmp_path.iterdir()] == ["k3s"]
+
+
+def test_kubeadms_images_become_one_archive_for_each_architecture(
+    lab: Lab, edgectl: Command, upstreams: Upstreams, tmp_path: Path
+) -> None:
+    directory = lab("kubeadm", cluster_version='"1.35"')
+    edgectl("lock", str(directory))
+    answer = edgectl("fetch", str(tmp_path), str(directory))
+    assert answer.code == 0, answer.err
+    found = manifest(tmp_path)["kubernetes/v1.35.4/linux-arm64/images.tar"]
+    assert (found["kind"], found["name"], found["version"]) == ("images", "kubernetes", "v1.35.4")
+    assert len(found["images"]) == 7
+    names, configurations = layout(tmp_path / found["path"])
+    assert names == found["images"]
+    assert {one["architecture"] for one in configurations} == {"arm64"}
+    assert {one["of"] for one in configurations} == {
+        one.removeprefix("registry.k8s.io/").rpartition(":")[0] for one in names
+    }
+    assert not list(tmp_path.rglob("*.parts"))
+    upstreams.asked.clear()
+    assert "0 files fetched" in edgectl("fetch", str(tmp_path), str(directory)).out
+    assert upstreams.asked == []
+
+
+def test_an_archive_of_images_that_was_damaged_is_made_anew(
+    lab: Lab, edgectl: Command, upstreams: Upstreams, tmp_path: Path
+) -> None:
+    directory = lab("kubeadm", cluster_version='"1.35"')
+    edgectl("lock", str(directory))
+    edgectl("fetch", str(tmp_path), str(directory), "--arch", "amd64")
+    archive = tmp_path / "kubernetes/v1.35.4/linux-amd64/images.tar"
+    whole = archive.read_bytes()
+    archive.write_bytes(whole.replace(b"pause 3.10.1", b"paus3 3.10.1"))
+    edgectl("fetch", str(tmp_path), str(directory), "--arch", "amd64")
+    assert archive.read_bytes() == whole
+    etcd = next(path for path in upstreams.files if path.startswith("registry.k8s.io/v2/etcd/blobs/"))
+    upstreams.files[etcd] = b"something else"
+    archive.unlink()
+    answer = edgectl("fetch", str(tmp_path), str(directory))
+    assert (answer.code, f"expected {etcd.rpartition(':')[2]}" in answer.err) == (1, True)
+    assert not archive.exists()
+
+
+def layout(archive: Path) -> tuple[list[str], list[dict[str, Any]]]:
+    """Names and configurations of the images in an OCI layout, of which every part is there."""
+    with tarfile.open(archive) as tar:
+        blobs = {member.name: tar.extractfile(member).read() for member in tar}  # type: ignore[union-attr]
+    assert json.loads(blobs["oci-layout"]) == {"imageLayoutVersion": "1.0.0"}
+    names, configurations = [], []
+    for one in json.loads(blobs["index.json"])["manifests"]:
+        names.append(one["annotations"]["io.containerd.image.name"])
+        own = json.loads(blobs[f"blobs/sha256/{one['digest'].removeprefix('sha256:')}"])
+        parts = [
+            blobs[f"blobs/sha256/{part['digest'].removeprefix('sha256:')}"] for part in (own["config"], *own["layers"])
+        ]
+        configurations.append(json.loads(parts[0]))
+    return names, configurations

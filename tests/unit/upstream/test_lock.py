@@ -44,8 +44,19 @@ def test_what_is_asked_of_kubernetes_becomes_a_release(lab: Lab, edgectl: Comman
     directory = lab("kubeadm", cluster_version=f'"{asked}"')
     assert edgectl("lock", str(directory)).code == 0
     assert locked(directory)["locked"] == {"kubernetes": {"asked": asked, "version": version}}
-    names = [(one["name"], one["arch"]) for one in locked(directory)["files"]]
+    names = [(one["name"], one["arch"]) for one in locked(directory)["files"] if one["kind"] == "binary"]
     assert names == [(name, arch) for name in ("kubeadm", "kubectl", "kubelet") for arch in ("amd64", "arm64")]
+    images = [one for one in locked(directory)["files"] if one["kind"] == "image"]
+    assert [one["images"][0].removeprefix("registry.k8s.io/") for one in images if one["arch"] == "arm64"] == [
+        "coredns/coredns:v1.13.1",
+        "etcd:3.6.6-0",
+        *(
+            f"{name}:{version}"
+            for name in ("kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler")
+        ),
+        "pause:3.10.1",
+    ]
+    assert all(one["url"].endswith(f"/manifests/sha256:{one['sha256']}") for one in images)
 
 
 def test_the_newest_of_k3s_own_releases_is_taken_and_the_first_may_be_gone(
