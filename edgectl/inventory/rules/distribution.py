@@ -14,7 +14,7 @@ _ROLES = {"kubeadm": ("containerd", "kubeadm", "pod_network"), "k3s": ("k3s",)}
 
 
 def problems(inventory: Inventory) -> Iterator[Problem]:
-    """A distribution that is there, with options that have an effect on it; k3s with one server, from artifacts."""
+    """A distribution that is there, with options that have an effect on it; k3s with one server."""
     if not inventory.hosts:
         return
     distribution = inventory.option("cluster_distribution", None)
@@ -54,12 +54,4 @@ def _k3s(inventory: Inventory) -> Iterator[Problem]:
             f"group control_plane names {len(servers)} hosts: {', '.join(servers)}",
             "with cluster_distribution: k3s this release makes clusters with one server",
             "leave one of them there, and move the others to group workers",
-        )
-    if not inventory.option("cluster_artifacts_dir", None):
-        yield Problem(
-            inventory.place("cluster_distribution"),
-            "cluster_artifacts_dir is not set, and k3s comes from nowhere else in this release",
-            "it needs the program k3s and its archive of images, with a manifest.json that has their sha256",
-            "name such a directory, or set cluster_distribution: kubeadm",
-            key="cluster_artifacts_dir",
         )
