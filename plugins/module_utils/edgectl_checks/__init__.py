@@ -35,6 +35,7 @@ OPTIONS = (
     "edgectl_state_cluster",
     "group_names",
     "k3s_kubelet_config",
+    "k3s_network_policy",
     "kubeadm_kubelet_config",
     "machine_data_directory",
     "machine_reboot",
