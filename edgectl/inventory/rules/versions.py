@@ -108,7 +108,8 @@ def _other_artifacts(inventory: Inventory, version: str) -> Iterator[Problem]:
     if version not in offered:
         yield Problem(
             place,
-            f"cluster_artifacts_dir has no {'k3s' if wanted == 'k3s' else 'Kubernetes'} {version}, which cluster_version asks for",
+            f"cluster_artifacts_dir has no {'k3s' if wanted == 'k3s' else 'Kubernetes'} {version}, "
+            "which cluster_version asks for",
             f"its manifest.json names {', '.join(offered) or 'no ' + wanted}",
             f'set cluster_version: "{offered[-1]}"' if offered else "",
             key="cluster_artifacts_dir",
