@@ -48,7 +48,6 @@ class Found:
     def __init__(self, role: str | None) -> None:
         self.role = role
         self.unit: str | None = None
-        self.config = CONFIG
         self.config_files: list[str] = []
         self.environment_lines: list[str] = []  # of the unit, as they stand there
         # name -> values: from config.yaml and arguments; from variables, which keep working where they are
@@ -91,9 +90,7 @@ def options(host: Any) -> Found:
     try:
         arguments = _of_unit(host, found)
         _of_variables(host, found)
-        config = found.variables.pop("config", None) or _value_of(arguments, "config") or CONFIG
-        found.config = config
-        _of_config(host, found, config)
+        _of_config(host, found, _value_of(arguments, "config") or CONFIG)
         for name, value in arguments:
             if name != "config":
                 _add(found, name, [value], found.unit)
@@ -172,6 +169,8 @@ def _of_variables(host: Any, found: Found) -> None:
                 known = VARIABLES[name]
                 found.variables[known] = " ".join(shlex.split(text)) if kind == "EnvironmentFile" else text
                 found.places[known] = [path if kind == "EnvironmentFile" else found.unit or ""]
+    if "config" in found.variables:
+        raise Unreadable("K3S_CONFIG_FILE in {}: name the file {}".format(found.places["config"][0], CONFIG))
 
 
 def _of_config(host: Any, found: Found, config: str) -> None:

@@ -25,13 +25,13 @@ import sys
 import time
 
 try:
-    import edgectl_k3s_found  # piped: the CLI has put them in front
-    from edgectl_evidence import STAMP
+    from edgectl_evidence import STAMP  # piped: the CLI has put them in front
     from edgectl_evidence import receipts as measured_receipts
+    from edgectl_k3s_found import options as options_of_k3s
 except ImportError:
-    from ansible.module_utils import edgectl_k3s_found
     from ansible.module_utils.edgectl_evidence import STAMP
     from ansible.module_utils.edgectl_evidence import receipts as measured_receipts
+    from ansible.module_utils.edgectl_k3s_found import options as options_of_k3s
 
 TYPE_CHECKING = False  # `typing` costs 10 ms on a Jetson and is needed by readers only
 if TYPE_CHECKING:
@@ -775,7 +775,7 @@ def foreign_k3s(host: Host) -> dict[str, Any] | None:
     role, certificate = k3s_certificate(host)
     if role is None or certificate is None:
         return None
-    found = edgectl_k3s_found.options(host)
+    found = options_of_k3s(host)
     release = re.search(r"v(\d+\.\d+\.\d+)(\+k3s\d+)?", host.output("k3s-version", may_fail=True) or "")
     nodes = host.output("k3s-nodes", may_fail=True)
     names = json.loads(nodes)["items"] if (nodes or "").startswith("{") else None

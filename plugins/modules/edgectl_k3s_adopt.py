@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 
 from ansible.module_utils import edgectl_k3s_found
 from ansible.module_utils.basic import AnsibleModule
@@ -49,7 +50,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 kept: {description: Names of the options that go on., type: list, elements: str, returned: state is adopted}
-replaced: {description: Names of those that edgectl sets instead., type: list, elements: str, returned: state is adopted}
+replaced: {description: Names of those that edgectl sets., type: list, elements: str, returned: state is adopted}
 """
 
 KEPT = "/var/lib/edgectl/adopted/files"
@@ -99,43 +100,45 @@ def keep(paths):
 
 
 def adopt(module):
-    record = json.loads(read(K3S_ADOPTED) or "null")
-    source = Host(KEPT if record else "/")
+    begun = read(K3S_ADOPTED) is not None
+    source = Host(KEPT if begun else "/")
     found = edgectl_k3s_found.options(source)
     if found.problems:
         module.fail_json(msg="; ".join(found.problems))
     kept, replaced = edgectl_k3s_found.carried(found, module.params["options"], module.params["managed"])
-    drop_in = found.unit + ".d/10-adopted.conf"
     wanted = {
         OPTIONS: WRITTEN_BY.format("options of this k3s from before, which go on")
         + "".join("{}: {}\n".format(json.dumps(name), json.dumps(values)) for name, values in sorted(kept.items())),
-        drop_in: WRITTEN_BY.format("variables of this k3s from before, which go on")
-        + "[Service]\n" + "".join(line + "\n" for line in found.environment_lines),
-    }  # fmt: skip
-    theirs = [path for path in found.config_files if path not in (OPTIONS, edgectl_k3s_found.CONFIG)]
-    changed = any(read(path) != content for path, content in wanted.items()) or not record
+        found.unit + ".d/10-adopted.conf": WRITTEN_BY.format("variables of this k3s from before, which go on")
+        + "".join(line + "\n" for line in ["[Service]", *found.environment_lines]),
+    }
+    beside = os.path.dirname(OPTIONS) + "/"
+    theirs = [path for path in found.config_files if path.startswith(beside) and path != OPTIONS]
+    changed = not begun or any(read(path) != content for path, content in wanted.items())
     if not module.check_mode:
-        if not record:
-            unit = os.path.basename(found.unit)[: -len(".service")]
-            lines = [line.partition("=")[2].lstrip("-").replace("%N", unit) for line in found.environment_lines]
-            touched = {found.unit, edgectl_k3s_found.CONFIG, *wanted, *theirs, *module.params["paths"]}
-            os.makedirs(os.path.dirname(K3S_ADOPTED), mode=0o700, exist_ok=True)
-            shutil.rmtree(KEPT, ignore_errors=True)
-            public = foreign_k3s(source)
-            missing = keep(sorted(touched))
-            # Read only, so that a later run finds the same options in the copy as in the original.
-            keep(path for path in lines if path.startswith("/") and path not in touched)
-            write(
-                K3S_ADOPTED,
-                json.dumps(dict(public, adopted=True, missing=missing, touched=sorted(touched)), indent=2) + "\n",
-            )
+        if not begun:
+            begin(source, found, {found.unit, edgectl_k3s_found.CONFIG, *wanted, *theirs, *module.params["paths"]})
         for path, content in wanted.items():
             write(path, content)
         for path in theirs:
             remove(path)
-    module.exit_json(
-        changed=changed, kept=sorted(name.rstrip("+") for name in kept), replaced=replaced, unit=found.unit
-    )
+    names = sorted(name.rstrip("+") for name in kept)
+    module.exit_json(changed=changed, kept=names, replaced=replaced, unit=found.unit)
+
+
+def begin(source, found, touched):
+    """Copies of all that is about to change, and of what else tells the options; then the record that says so."""
+    shutil.rmtree(KEPT, ignore_errors=True)
+    os.makedirs(KEPT, mode=0o700)
+    os.chmod(os.path.dirname(KEPT), 0o700)
+    missing = keep(sorted(touched))
+    unit = os.path.basename(found.unit)[: -len(".service")]
+    variables = [line.partition("=")[2].lstrip("-").replace("%N", unit) for line in found.environment_lines]
+    keep(path for path in [*variables, *found.config_files] if path.startswith("/") and path not in touched)
+    directory = os.path.dirname(edgectl_k3s_found.CONFIG)
+    mode = stat.S_IMODE(os.stat(directory).st_mode) if os.path.isdir(directory) else None
+    record = dict(foreign_k3s(source), adopted=True, missing=missing, touched=sorted(touched), directory_mode=mode)
+    write(K3S_ADOPTED, json.dumps(record, indent=2) + "\n")
 
 
 def give_back(module):
@@ -153,6 +156,9 @@ def give_back(module):
         for directory in {os.path.dirname(path) for path in record["missing"]}:
             if os.path.isdir(directory) and not os.listdir(directory):
                 os.rmdir(directory)
+        directory = os.path.dirname(edgectl_k3s_found.CONFIG)
+        if record["directory_mode"] is not None and os.path.isdir(directory):
+            os.chmod(directory, record["directory_mode"])
     module.exit_json(changed=True, unit=record["unit"])
 
 

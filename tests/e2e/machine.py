@@ -151,8 +151,8 @@ TRACES = {
     " -o -path /var/lib/dpkg -o -path '/var/lib/systemd/*' -o -path /run/sudo -o -path /run/lock \\) -prune -o -print",
     "mount": "awk '{print $2}' /proc/self/mounts",
     "namespace": "ls /run/netns 2>/dev/null || true",
-    "kernel setting": "sysctl -a 2>/dev/null | grep -E '^(net.ipv4.(ip_forward|conf.(all|default))|net.bridge|net.ipv6.conf.(all|default))'"
-    " | grep -v -e hop_limit || true",
+    "kernel setting": "sysctl -a 2>/dev/null | grep -v hop_limit"
+    " | grep -E '^net.(ipv4.ip_forward|bridge|ipv4.conf.(all|default)|ipv6.conf.(all|default))' || true",
     "process": "ps -eo args= | grep -E 'k3s|containerd-shim|wireguard-go' | grep -v grep | cut -c1-80 || true",
 }
 

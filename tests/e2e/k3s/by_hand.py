@@ -1,6 +1,6 @@
 """The lab's stand-in for k3s, installed on a node the way get.k3s.io lays it out, without edgectl.
 
-Layout: k3s-io/k3s, install.sh (0136cf2): program, links, scripts, .env file and unit, whose arguments stand in ExecStart.
+Layout: k3s-io/k3s, install.sh (0136cf2): program, links, scripts, .env file and unit, with the arguments in ExecStart.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ systemctl stop k3s k3s-agent 2>/dev/null
 for shim in $(pgrep --full '^/var/lib/rancher/k3s/data/[^/]*/bin/containerd-shim'); do
     kill -9 $(pgrep --parent "$shim") "$shim"
 done
-awk '$2 ~ "^(/run/k3s|/var/lib/kubelet/pods|/run/netns/cni-)" {print $2}' /proc/self/mounts | sort -r | xargs -r umount -l
+awk '$2 ~ "^(/run/k3s|/var/lib/kubelet/pods|/run/netns/cni-)" {print $2}' /proc/mounts | sort -r | xargs -r umount -l
 ip link delete cni0; ip link delete flannel.1
 iptables-save | grep -v -e KUBE- -e CNI- -e FLANNEL- -e flannel | iptables-restore
 rm -rf /var/lib/cni /run/netns/cni-*
@@ -69,7 +69,9 @@ rm /usr/local/bin/{script}
 DATA = "/var/lib/rancher/k3s"
 
 
-def install(cluster: Cluster, node: str, role: str, arguments: list[str], variables: dict[str, str], config: str) -> None:
+def install(
+    cluster: Cluster, node: str, role: str, arguments: list[str], variables: dict[str, str], config: str
+) -> None:
     """Install and start it; role: server or agent."""
     name, script = ("k3s", "k3s-uninstall.sh") if role == "server" else ("k3s-agent", "k3s-agent-uninstall.sh")
     artifacts = Path(options(cluster)["cluster_artifacts_dir"])
@@ -86,7 +88,9 @@ def install(cluster: Cluster, node: str, role: str, arguments: list[str], variab
     put(cluster, node, f"/usr/local/bin/{script}", UNINSTALL.format(name=name, script=script), "755")
     cluster.ssh(node, "cd /usr/local/bin && for name in kubectl crictl ctr; do ln -sf k3s $name; done")
     quoted = "".join(f"\t{shlex.quote(argument)} \\\n" for argument in arguments)
-    put(cluster, node, f"/etc/systemd/system/{name}.service", UNIT.format(name=name, role=role, arguments=quoted), "644")
+    put(
+        cluster, node, f"/etc/systemd/system/{name}.service", UNIT.format(name=name, role=role, arguments=quoted), "644"
+    )
     environment = "".join(f"{key}='{value}'\n" for key, value in variables.items())
     put(cluster, node, f"/etc/systemd/system/{name}.service.env", environment, "600")
     if config:

@@ -16,8 +16,6 @@ from typing import Any
 import pytest
 import yaml
 
-from edgectl.lab import k3s
-from edgectl.lab.progress import Silent
 from tests.e2e import machine
 from tests.e2e.cluster import Cluster, edgectl, lab_status, wait_for
 from tests.e2e.k3s import by_hand
@@ -44,11 +42,8 @@ FOREIGN = (
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     if not (KEEP and KEPT.exists()):
-        artifacts = k3s.build(Silent())
         edgectl("lab", "down", "--name", LAB)
-        edgectl(
-            "lab", "up", "--name", LAB, "--nodes", "nuc1:control_plane,nuc2", "--artifacts", str(artifacts), timeout=3000
-        )
+        edgectl("lab", "up", "--name", LAB, "--nodes", "nuc1:control_plane,nuc2", "--distribution", "k3s", timeout=3000)
     inventory = KEPT if KEEP else tmp_path_factory.mktemp("adopt") / "inventory"
     if not inventory.exists():
         shutil.copytree(lab_status(LAB)["inventory"], inventory)
@@ -152,7 +147,9 @@ def test_it_is_taken_over_with_its_data_and_its_pods(lab: Cluster, by_hand_clust
     assert TOKEN not in taken.stdout
     assert lab.ready() == {"nuc1": "10.200.0.1", "nuc2": "10.200.0.2"}
     assert pods(lab) == by_hand_cluster["pods"]
-    server = lab.ssh("nuc1", "sha256sum /var/lib/rancher/k3s/server/token /var/lib/rancher/k3s/server/tls/server-ca.crt")
+    server = lab.ssh(
+        "nuc1", "sha256sum /var/lib/rancher/k3s/server/token /var/lib/rancher/k3s/server/tls/server-ca.crt"
+    )
     assert all(line.split()[0] in by_hand_cluster["files"]["nuc1"] for line in server.splitlines())
     for node, shelf in (("nuc1", "left"), ("nuc2", "right")):
         labels = lab.get("node", node)["metadata"]["labels"]
