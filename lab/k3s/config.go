@@ -41,13 +41,21 @@ func (o options) one(name, otherwise string) string {
 // parse reads config.yaml, the files beside it, and the command line, which comes last and wins (docs.k3s.io,
 // "Configuration Options"). k3s turns each key into a flag (pkg/configfilearg), so a key that is no flag ends it.
 func parse(command string, arguments []string) options {
-	var keys struct{ Agent, Server, Components, Acts string }
+	var keys struct {
+		Agent, Server, Components, Acts string
+		Environment                     map[string]string
+	}
 	check(yaml.Unmarshal(keysDocument, &keys), "keys.yml")
 	known := strings.Fields(keys.Agent)
 	if command == "server" {
 		known = append(known, strings.Fields(keys.Server)...)
 	}
 	found := options{}
+	for variable, name := range keys.Environment { // what is weakest comes first
+		if value := os.Getenv(variable); value != "" && slices.Contains(known, name) {
+			found[name] = []string{value}
+		}
+	}
 	file := configFile
 	for i, argument := range arguments {
 		if name, value, _ := strings.Cut(argument, "="); name == "--config" || name == "-c" {
