@@ -38,6 +38,20 @@ func (o options) one(name, otherwise string) string {
 	return otherwise
 }
 
+// on: a switch that is named, and not with the value false.
+func (o options) on(name string) bool { return len(o[name]) > 0 && o.one(name, "") != "false" }
+
+// configured is what the file and those beside it say (docs.k3s.io, "Configuration Options").
+func configured(file string) options {
+	found := options{}
+	beside, _ := filepath.Glob(file + ".d/*.yaml")
+	sort.Strings(beside)
+	for _, path := range append([]string{file}, beside...) {
+		readConfig(path, found)
+	}
+	return found
+}
+
 // parse reads config.yaml, the files beside it, and the command line, which comes last and wins (docs.k3s.io,
 // "Configuration Options"). k3s turns each key into a flag (pkg/configfilearg), so a key that is no flag ends it.
 func parse(command string, arguments []string) options {
@@ -47,7 +61,6 @@ func parse(command string, arguments []string) options {
 	if command == "server" {
 		known = append(known, strings.Fields(keys.Server)...)
 	}
-	found := options{}
 	file := configFile
 	for i, argument := range arguments {
 		if name, value, _ := strings.Cut(argument, "="); name == "--config" || name == "-c" {
@@ -56,11 +69,7 @@ func parse(command string, arguments []string) options {
 			}
 		}
 	}
-	beside, _ := filepath.Glob(file + ".d/*.yaml")
-	sort.Strings(beside)
-	for _, path := range append([]string{file}, beside...) {
-		readConfig(path, found)
-	}
+	found := configured(file)
 	for i := 0; i < len(arguments); i++ {
 		name, value, given := strings.Cut(strings.TrimLeft(arguments[i], "-"), "=")
 		if !strings.HasPrefix(arguments[i], "-") {

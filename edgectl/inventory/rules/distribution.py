@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from edgectl.inventory.model import Inventory
 from edgectl.inventory.problem import Problem
 
-# Those that this release makes; the others are refused by name. Role k3s is written and not shown yet.
-MADE: tuple[str, ...] = ("kubeadm",)
+# Those that this release makes; the others are refused by name.
+MADE: tuple[str, ...] = ("kubeadm", "k3s")
 # Roles that only one distribution uses.
 _ROLES = {"kubeadm": ("containerd", "kubeadm", "pod_network"), "k3s": ("k3s",)}
 
 
 def problems(inventory: Inventory) -> Iterator[Problem]:
-    """A distribution that is there, with options that have an effect on it; k3s with one server, from artifacts."""
+    """A distribution that is there, with options that have an effect on it; k3s from artifacts."""
     if not inventory.hosts:
         return
     distribution = inventory.option("cluster_distribution", None)
@@ -47,14 +47,6 @@ def _of_others(inventory: Inventory, distribution: str) -> Iterator[Problem]:
 
 
 def _k3s(inventory: Inventory) -> Iterator[Problem]:
-    servers = [host.name for host in inventory.control_plane]
-    if len(servers) > 1:
-        yield Problem(
-            inventory.path,
-            f"group control_plane names {len(servers)} hosts: {', '.join(servers)}",
-            "with cluster_distribution: k3s this release makes clusters with one server",
-            "leave one of them there, and move the others to group workers",
-        )
     if not inventory.option("cluster_artifacts_dir", None):
         yield Problem(
             inventory.place("cluster_distribution"),
