@@ -1,6 +1,7 @@
 package main
 
 import (
+	"archive/tar"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
@@ -198,9 +199,36 @@ imports = ["%s/etc/containerd/config-v3.toml.d/*.toml"]
 	})
 	archives, _ := filepath.Glob(agentDir + "/images/*.tar*")
 	for _, archive := range archives { // docs.k3s.io, "Air-Gap Install"
-		command := exec.Command(binDir()+"/ctr", "--address", containerdSocket, "--namespace", "k8s.io", "images", "import", archive)
-		if said, err := command.CombinedOutput(); err != nil {
-			log.Printf("level=error msg=%q", fmt.Sprintf("%s: %v: %s", archive, err, said))
+		ctr := func(arguments ...string) {
+			command := exec.Command(binDir()+"/ctr", append([]string{"--address", containerdSocket, "--namespace", "k8s.io", "images"}, arguments...)...)
+			if said, err := command.CombinedOutput(); err != nil {
+				log.Printf("level=error msg=%q", fmt.Sprintf("%s: %v: %s", archive, err, said))
+			}
+		}
+		ctr("import", archive)
+		for _, name := range imagesIn(archive) { // kubelet never clears them away (k3s-io/k3s, pkg/agent/containerd, labelImages)
+			ctr("label", name, "io.cri-containerd.pinned=pinned")
+		}
+	}
+}
+
+// imagesIn an archive, as its manifest.json names them.
+func imagesIn(archive string) (names []string) {
+	file, err := os.Open(archive)
+	check(err, archive)
+	defer file.Close()
+	members := tar.NewReader(file)
+	for {
+		member, err := members.Next()
+		if err != nil { // its end, or not a plain archive
+			return names
+		}
+		if member.Name == "manifest.json" {
+			var images []struct{ RepoTags []string }
+			check(json.NewDecoder(members).Decode(&images), archive)
+			for _, image := range images {
+				names = append(names, image.RepoTags...)
+			}
 		}
 	}
 }
