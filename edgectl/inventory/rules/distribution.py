@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from edgectl.inventory.model import Inventory
 from edgectl.inventory.problem import Problem
 
-# Those that this release makes; the others are refused by name. Role k3s is written and not shown yet.
-MADE: tuple[str, ...] = ("kubeadm",)
+# Those that this release makes; the others are refused by name.
+MADE: tuple[str, ...] = ("kubeadm", "k3s")
 # Roles that only one distribution uses.
 _ROLES = {"kubeadm": ("containerd", "kubeadm", "pod_network"), "k3s": ("k3s",)}
 

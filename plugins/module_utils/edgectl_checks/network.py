@@ -10,7 +10,7 @@ from .model import Finding, HostState, check
 DEFAULT_WIREGUARD_PORT = 51871
 # Bridges and tunnels of Kubernetes' own network plugins: their routes lie in the pod network by design.
 POD_INTERFACES = ("cni0", "flannel.1", "flannel-wg", "kube-ipvs0", "cilium_host", "nodelocaldns")
-# Marks the routes of role pod_network (protocol= in roles/pod_network/templates/pod-network.j2).
+# Marks the routes of roles pod_network and k3s (protocol in their templates).
 OUR_ROUTES = "71"
 RANGES = {
     "wireguard_network": "the tunnel network",
