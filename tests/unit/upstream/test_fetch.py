@@ -117,6 +117,7 @@ def test_other_bytes_than_those_of_the_lock_never_get_their_name(
     answer = edgectl("fetch", str(tmp_path / "kept"), str(stable))
     assert answer.code == 1
     assert f"expected {sha256(content)}" in answer.err
+    assert "do not use it" in answer.err
     assert [one for one in (tmp_path / "kept").rglob("*") if one.is_file()] == []
 
 
