@@ -157,7 +157,9 @@ def test_by_itself_k3s_has_no_registries_no_mirror_and_no_profile(usual: dict[st
     for name in usual:
         assert usual[name]["files"] == {}
         config = usual[name]["config"]
-        assert {"private-registry", "embedded-registry", "kube-apiserver-arg", "protect-kernel-defaults"} & set(config) == set()
+        assert {"private-registry", "embedded-registry", "kube-apiserver-arg", "protect-kernel-defaults"} & set(
+            config
+        ) == set()
         assert "5001" not in usual[name]["firewall"]
 
 
@@ -217,6 +219,9 @@ def test_labels_taints_and_the_gpus_runtime_are_evidence(usual: dict[str, dict[s
     runtime = [item for item in usual["orin1"]["evidence"] if "nvidia-container-runtime" in item.get("line", "")]
     assert [item["in"] for item in runtime] == ["/var/lib/rancher/k3s/agent/etc/containerd/config.toml"]
     assert not [item for item in usual["nuc1"]["evidence"] if "line" in item]
-    marks = {"cluster_node_labels": {"zone": "cellar"}, "cluster_node_taints": ["battery=low:NoSchedule", "dark:NoExecute"]}
+    marks = {
+        "cluster_node_labels": {"zone": "cellar"},
+        "cluster_node_taints": ["battery=low:NoSchedule", "dark:NoExecute"],
+    }
     [node] = [item for item in rendered(tmp_path, **marks)["nuc1"]["evidence"] if "node" in item]
     assert (node["labels"], node["taints"]) == (["zone"], ["battery:NoSchedule", "dark:NoExecute"])
