@@ -154,6 +154,9 @@ imports = ["%s/etc/containerd/config-v3.toml.d/*.toml"]
 [grpc]
   address = %q
 
+[plugins.'io.containerd.internal.v1.opt']
+  path = %q
+
 [plugins.'io.containerd.cri.v1.images']
   snapshotter = "overlayfs"
 [plugins.'io.containerd.cri.v1.images'.pinned_images]
@@ -164,7 +167,7 @@ imports = ["%s/etc/containerd/config-v3.toml.d/*.toml"]
 [plugins.'io.containerd.cri.v1.runtime'.cni]
   bin_dirs = [%q]
   conf_dir = "%s/etc/cni/net.d"
-`, agentDir+"/containerd", runDir, agentDir, containerdSocket, o.one("pause-image", pauseImage), !canLowerScore(), binDir(), agentDir)
+`, agentDir+"/containerd", runDir, agentDir, containerdSocket, agentDir+"/containerd", o.one("pause-image", pauseImage), !canLowerScore(), binDir(), agentDir)
 	if runtime := o.one("default-runtime", ""); runtime != "" {
 		text += fmt.Sprintf("[plugins.'io.containerd.cri.v1.runtime'.containerd]\n  default_runtime_name = %q\n", runtime)
 	}
