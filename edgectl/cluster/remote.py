@@ -14,7 +14,8 @@ from edgectl.ssh.result import Result, Trouble
 from edgectl.ssh.target import Target, of_inventory
 
 # One that was just taken out of the cluster, or is not in it yet, answers over SSH too.
-_RUNS_API_SERVER = "grep -qx kube-apiserver /proc/[0-9]*/comm"
+# k3s has it inside of its one program; only servers have a unit of that name, and it is active when the API answers.
+_RUNS_API_SERVER = "grep -qx kube-apiserver /proc/[0-9]*/comm || systemctl is-active --quiet k3s.service"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"archive/tar"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
@@ -10,7 +11,6 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,18 +39,20 @@ func runAgent(o options) {
 	}
 	named = strings.ToLower(o.one("node-name", hostname()))
 	unpack()
-	go balance(server)
-	join(o, server, secret)
+	way := newBalancer(server)
+	go way.serve()
+	join(o, "https://127.0.0.1:6444", secret)
+	go way.follow()
 	ready()
 	select {}
 }
 
 // supervisor is the server as an agent sees it: its CA, checked by the token's hash, and the secret.
 type supervisor struct {
-	base, secret string
-	client       *http.Client
-	ca           string
-	headers      map[string]string
+	base, user, secret string
+	client             *http.Client
+	ca                 string
+	headers            map[string]string
 }
 
 func (s supervisor) get(path string) ([]byte, error) {
@@ -59,7 +61,7 @@ func (s supervisor) get(path string) ([]byte, error) {
 		return nil, err
 	}
 	if path != "/cacerts" {
-		request.SetBasicAuth("node", s.secret)
+		request.SetBasicAuth(s.user, s.secret)
 	}
 	for name, value := range s.headers {
 		request.Header.Set(name, value)
@@ -86,7 +88,7 @@ func (s supervisor) mustGet(path string) []byte {
 }
 
 func contact(server, token, secret string) supervisor {
-	s := supervisor{base: strings.TrimRight(server, "/"), secret: secret}
+	s := supervisor{base: strings.TrimRight(server, "/"), user: "node", secret: secret}
 	s.client = &http.Client{
 		Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
 	}
@@ -200,9 +202,36 @@ imports = ["%s/etc/containerd/config-v3.toml.d/*.toml"]
 	})
 	archives, _ := filepath.Glob(agentDir + "/images/*.tar*")
 	for _, archive := range archives { // docs.k3s.io, "Air-Gap Install"
-		command := exec.Command(binDir()+"/ctr", "--address", containerdSocket, "--namespace", "k8s.io", "images", "import", archive)
-		if said, err := command.CombinedOutput(); err != nil {
-			log.Printf("level=error msg=%q", fmt.Sprintf("%s: %v: %s", archive, err, said))
+		ctr := func(arguments ...string) {
+			command := exec.Command(binDir()+"/ctr", append([]string{"--address", containerdSocket, "--namespace", "k8s.io", "images"}, arguments...)...)
+			if said, err := command.CombinedOutput(); err != nil {
+				log.Printf("level=error msg=%q", fmt.Sprintf("%s: %v: %s", archive, err, said))
+			}
+		}
+		ctr("import", archive)
+		for _, name := range imagesIn(archive) { // kubelet never clears them away (k3s-io/k3s, pkg/agent/containerd, labelImages)
+			ctr("label", name, "io.cri-containerd.pinned=pinned")
+		}
+	}
+}
+
+// imagesIn an archive, as its manifest.json names them.
+func imagesIn(archive string) (names []string) {
+	file, err := os.Open(archive)
+	check(err, archive)
+	defer file.Close()
+	members := tar.NewReader(file)
+	for {
+		member, err := members.Next()
+		if err != nil { // its end, or not a plain archive
+			return names
+		}
+		if member.Name == "manifest.json" {
+			var images []struct{ RepoTags []string }
+			check(json.NewDecoder(members).Decode(&images), archive)
+			for _, image := range images {
+				names = append(names, image.RepoTags...)
+			}
 		}
 	}
 }
@@ -265,32 +294,6 @@ func startKubeProxy(o options, cluster shared) {
 		"--conntrack-tcp-timeout-established=0s", "--healthz-bind-address=127.0.0.1", "--hostname-override=" + nodeName(),
 		"--kubeconfig=" + agentDir + "/kubeproxy.kubeconfig", "--proxy-mode=iptables",
 	}, flags(o["kube-proxy-arg"])...)...)
-}
-
-// balance is the agent's way to the API, at 127.0.0.1:6444 (docs.k3s.io, "Architecture").
-func balance(server string) {
-	target, err := url.Parse(server)
-	check(err, "server")
-	listener, err := net.Listen("tcp", "127.0.0.1:6444")
-	check(err, "load balancer")
-	for {
-		client, err := listener.Accept()
-		check(err, "load balancer")
-		go func() {
-			defer client.Close()
-			upstream, err := net.DialTimeout("tcp", target.Host, 10*time.Second)
-			if err != nil {
-				return
-			}
-			defer upstream.Close()
-			go func() {
-				defer upstream.Close()
-				defer client.Close()
-				io.Copy(upstream, client)
-			}()
-			io.Copy(client, upstream)
-		}()
-	}
 }
 
 func kubeconfig(server, ca, credentials string) string {

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"log"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,6 +39,20 @@ func (o options) one(name, otherwise string) string {
 	return otherwise
 }
 
+// on: a switch that is named, and not with the value false.
+func (o options) on(name string) bool { return len(o[name]) > 0 && o.one(name, "") != "false" }
+
+// configured is what the file and those beside it say (docs.k3s.io, "Configuration Options").
+func configured(file string) options {
+	found := options{}
+	beside, _ := filepath.Glob(file + ".d/*.yaml")
+	sort.Strings(beside)
+	for _, path := range append([]string{file}, beside...) {
+		readConfig(path, found)
+	}
+	return found
+}
+
 // parse reads config.yaml, the files beside it, and the command line, which comes last and wins (docs.k3s.io,
 // "Configuration Options"). k3s turns each key into a flag (pkg/configfilearg), so a key that is no flag ends it.
 func parse(command string, arguments []string) options {
@@ -50,12 +65,6 @@ func parse(command string, arguments []string) options {
 	if command == "server" {
 		known = append(known, strings.Fields(keys.Server)...)
 	}
-	found := options{}
-	for variable, name := range keys.Environment { // what is weakest comes first
-		if value := os.Getenv(variable); value != "" && slices.Contains(known, name) {
-			found[name] = []string{value}
-		}
-	}
 	file := configFile
 	for i, argument := range arguments {
 		if name, value, _ := strings.Cut(argument, "="); name == "--config" || name == "-c" {
@@ -64,11 +73,13 @@ func parse(command string, arguments []string) options {
 			}
 		}
 	}
-	beside, _ := filepath.Glob(file + ".d/*.yaml")
-	sort.Strings(beside)
-	for _, path := range append([]string{file}, beside...) {
-		readConfig(path, found)
+	found := options{}
+	for variable, name := range keys.Environment { // what is weakest comes first
+		if value := os.Getenv(variable); value != "" && slices.Contains(known, name) {
+			found[name] = []string{value}
+		}
 	}
+	maps.Copy(found, configured(file))
 	for i := 0; i < len(arguments); i++ {
 		name, value, given := strings.Cut(strings.TrimLeft(arguments[i], "-"), "=")
 		if !strings.HasPrefix(arguments[i], "-") {

@@ -2,8 +2,9 @@
 //
 // It runs the same Kubernetes as the lab's kubeadm cluster, and keeps to k3s' outside: subcommands, config.yaml, paths,
 // tokens, join, generated containerd configuration, manifests folder. Sources are the pages of docs.k3s.io and the
-// packages of k3s-io/k3s that stand beside what they explain. What k3s has and this has not: embedded etcd of several
-// servers, SQLite, network policies, the cloud controller, servicelb, traefik, local-path, metrics-server, Helm.
+// packages of k3s-io/k3s that stand beside what they explain. What k3s has and this has not: SQLite (a lone server
+// runs on etcd here too), resetting a cluster, network policies, the cloud controller, servicelb, traefik, local-path,
+// metrics-server, Helm.
 package main
 
 import (
@@ -67,6 +68,10 @@ func main() {
 		runProgram("ctr", append([]string{"--address", containerdSocket, "--namespace", "k8s.io"}, os.Args[2:]...))
 	case "token":
 		runToken(os.Args[2:])
+	case "etcd-snapshot":
+		runSnapshot(os.Args[2:])
+	case "certificate":
+		runCertificate(os.Args[2:])
 	case "--version", "-v":
 		fmt.Printf("k3s version %s+k3s1 (edgectl's stand-in, not k3s)\n", componentversion.Get().GitVersion)
 	default:
@@ -75,7 +80,7 @@ func main() {
 }
 
 func usage() {
-	fmt.Fprintln(os.Stderr, "k3s (a stand-in of edgectl's lab): server, agent, kubectl, ctr, token, --version")
+	fmt.Fprintln(os.Stderr, "k3s (a stand-in of edgectl's lab): server, agent, kubectl, ctr, token, etcd-snapshot, certificate check, --version")
 	os.Exit(1)
 }
 

@@ -33,7 +33,7 @@ func loadAuthority(name string) authority {
 		check(err, name)
 		now := time.Now()
 		template := &x509.Certificate{
-			SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: fmt.Sprintf("k3s-%s@%d", name, now.Unix())},
+			SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: fmt.Sprintf("%s@%d", authorityName(name), now.Unix())},
 			NotBefore: now.Add(-time.Minute), NotAfter: now.AddDate(10, 0, 0), IsCA: true, BasicConstraintsValid: true,
 			KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment,
 		}
@@ -48,6 +48,14 @@ func loadAuthority(name string) authority {
 	certificate, err := x509.ParseCertificate(block.Bytes)
 	check(err, name)
 	return authority{certificate, loadKey(path + ".key"), string(text)}
+}
+
+// authorityName: k3s-server-ca, but etcd-server-ca.
+func authorityName(file string) string {
+	if strings.HasPrefix(file, "etcd/") {
+		return strings.ReplaceAll(file, "/", "-")
+	}
+	return "k3s-" + file
 }
 
 func loadKey(path string) crypto.Signer {

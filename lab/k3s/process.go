@@ -135,6 +135,19 @@ func until(what string, try func() error) {
 	}
 }
 
+// waitForPorts: an earlier start's processes may still be ending.
+func waitForPorts(addresses ...string) {
+	for _, address := range addresses {
+		until("port "+address, func() error {
+			listener, err := net.Listen("tcp", address)
+			if err == nil {
+				err = listener.Close()
+			}
+			return err
+		})
+	}
+}
+
 func write(path string, content string, mode os.FileMode) {
 	check(os.MkdirAll(filepath.Dir(path), 0o755), path)
 	check(os.WriteFile(path+".new", []byte(content), mode), path)

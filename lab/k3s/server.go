@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	core "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,6 +31,7 @@ import (
 // shared is what an agent is told about the cluster (k3s: /v1-k3s/config).
 type shared struct {
 	ClusterCIDR, ServiceCIDR, ClusterDNS, ClusterDomain, FlannelBackend string
+	Critical                                                            map[string]string
 }
 
 type server struct {
@@ -38,17 +40,21 @@ type server struct {
 	serverCA, clientCA, requestHeaderCA authority
 	secret, agentSecret                 string
 	client                              *kubernetes.Clientset
+	clustered                           bool // one of several servers, or told to be the first of them
+	member                              string
+	etcd                                *clientv3.Client
 }
 
 const apiserverPort = "6444" // behind the supervisor's 6443, on the loopback only (k3s-io/k3s, pkg/cli/server/server.go)
 
 func runServer(o options) {
-	for _, unable := range []string{"server", "cluster-init", "datastore-endpoint"} {
+	for _, unable := range []string{"datastore-endpoint", "cluster-reset"} {
 		if len(o[unable]) > 0 {
-			log.Fatalf("level=fatal msg=%q", "the stand-in has no "+unable+": one server, on its own etcd")
+			log.Fatalf("level=fatal msg=%q", "the stand-in has no "+unable)
 		}
 	}
 	unpack()
+	buryRemoved()
 	s := &server{options: o, shared: shared{
 		ClusterCIDR: o.one("cluster-cidr", "10.42.0.0/16"), ServiceCIDR: o.one("service-cidr", "10.43.0.0/16"),
 		ClusterDomain: o.one("cluster-domain", "cluster.local"), FlannelBackend: o.one("flannel-backend", "vxlan"),
@@ -56,21 +62,30 @@ func runServer(o options) {
 	s.shared.ClusterDNS = o.one("cluster-dns", nth(s.shared.ServiceCIDR, 10))
 	named = strings.ToLower(o.one("node-name", hostname()))
 	check(os.MkdirAll(serverDir+"/tls", 0o700), serverDir)
+	peer := s.joins()
+	s.clustered = peer != nil || o.on("cluster-init") || fileContent(etcdNameFile) != ""
 	s.serverCA, s.clientCA, s.requestHeaderCA =
 		loadAuthority("server-ca"), loadAuthority("client-ca"), loadAuthority("request-header-ca")
 	s.readTokens()
+	s.shared.Critical = s.criticalValues()
+	if peer != nil {
+		s.compare(peer)
+	}
 	s.writeCertificates()
+	s.startEtcd(peer)
 	s.startControlPlane()
 	go s.serve()
 	s.connect()
 	s.startControllers()
-	s.announce()
+	until("the API's address", s.announce)
+	go s.keepAnnouncing()
 	s.writeKubeconfig()
 	go s.deploy()
 	join(o, "https://127.0.0.1:6443", s.secret)
 	until("the node", s.labelNode)
+	s.scheduleSnapshots()
 	ready()
-	s.forgetPasswords()
+	s.followNodes()
 }
 
 // readTokens: a token of one's own, or one made at the first start; the files that show it in full form
@@ -129,8 +144,9 @@ func (s *server) writeCertificates() {
 	s.clientCA.issueTo(tlsDir+"client-controller", "system:kube-controller-manager", nil)
 	s.clientCA.issueTo(tlsDir+"client-scheduler", "system:kube-scheduler", nil)
 	s.requestHeaderCA.issueTo(tlsDir+"client-auth-proxy", "system:auth-proxy", nil)
-	etcdCA := loadAuthority("etcd/server-ca")
-	etcdCA.issueTo(tlsDir+"etcd/server-client", "etcd-server", nil, "localhost", "127.0.0.1")
+	etcdCA, peerCA := loadAuthority("etcd/server-ca"), loadAuthority("etcd/peer-ca")
+	etcdCA.issueTo(tlsDir+"etcd/server-client", "etcd-server", nil, "localhost", "127.0.0.1", nodeName(), s.address())
+	peerCA.issueTo(tlsDir+"etcd/peer-server-client", "etcd-peer", nil, "localhost", "127.0.0.1", nodeName(), s.address())
 	etcdCA.issueTo(tlsDir+"etcd/client", "etcd-client", nil)
 	if _, err := os.Stat(tlsDir + "service.key"); err != nil {
 		_, key := s.clientCA.issue("service", nil)
@@ -144,13 +160,8 @@ func (s *server) writeCertificates() {
 
 func (s *server) startControlPlane() {
 	tlsDir := serverDir + "/tls/"
-	etcd := "https://127.0.0.1:2379"
-	startApart("etcd", "--name=default", "--data-dir="+serverDir+"/db/etcd", "--log-level=warn",
-		"--listen-client-urls="+etcd, "--advertise-client-urls="+etcd, "--listen-peer-urls=http://127.0.0.1:2380",
-		"--client-cert-auth", "--trusted-ca-file="+tlsDir+"etcd/server-ca.crt",
-		"--cert-file="+tlsDir+"etcd/server-client.crt", "--key-file="+tlsDir+"etcd/server-client.key")
 	arguments := []string{
-		"--etcd-servers=" + etcd, "--etcd-cafile=" + tlsDir + "etcd/server-ca.crt",
+		"--etcd-servers=" + etcdLocal, "--etcd-cafile=" + tlsDir + "etcd/server-ca.crt",
 		"--etcd-certfile=" + tlsDir + "etcd/client.crt", "--etcd-keyfile=" + tlsDir + "etcd/client.key", "--bind-address=127.0.0.1", "--secure-port=" + apiserverPort,
 		"--advertise-address=" + s.advertised(), "--endpoint-reconciler-type=none", "--allow-privileged=true",
 		"--anonymous-auth=false", "--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction",
@@ -170,6 +181,8 @@ func (s *server) startControlPlane() {
 		"--service-account-key-file=" + tlsDir + "service.key",
 		"--service-account-signing-key-file=" + tlsDir + "service.key", "--cert-dir=" + tlsDir + "temporary-certs",
 	}
+	arguments = append(arguments, s.encryption()...)
+	waitForPorts("127.0.0.1:"+apiserverPort, ":6443")
 	startApart("kube-apiserver", append(arguments, flags(s.options["kube-apiserver-arg"])...)...)
 }
 
@@ -215,6 +228,8 @@ func (s *server) serve() {
 	mux.HandleFunc("/ping", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "pong") })
 	mux.HandleFunc("/cacerts", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, s.serverCA.pem) })
 	mux.HandleFunc("/v1-k3s/", s.forAgents)
+	mux.HandleFunc("/v1-k3s/server-bootstrap", s.forServers)
+	mux.HandleFunc("/db/info", s.forServers)
 	mux.Handle("/", s.api(clients))
 	listener := &http.Server{
 		Addr: ":6443", Handler: mux, ReadHeaderTimeout: 30 * time.Second, ErrorLog: log.New(quiet{}, "", 0),
@@ -336,40 +351,26 @@ func (s *server) ensurePassword(node, password string) error {
 
 func passwordSecret(node string) string { return node + ".node-password.k3s" }
 
-// forgetPasswords: a node that is deleted takes its password along (same page).
-func (s *server) forgetPasswords() {
+// followNodes: a node that is deleted takes its password along (same page), and its member of etcd.
+func (s *server) followNodes() {
 	seen := map[string]bool{}
-	for {
-		if nodes, err := s.client.CoreV1().Nodes().List(context.Background(), meta.ListOptions{}); err == nil {
-			now := map[string]bool{}
-			for _, node := range nodes.Items {
-				now[node.Name] = true
-			}
-			for name := range seen {
-				if !now[name] {
-					s.client.CoreV1().Secrets("kube-system").Delete(context.Background(), passwordSecret(name), meta.DeleteOptions{})
-				}
-			}
-			seen = now
+	for ; ; time.Sleep(2 * time.Second) {
+		nodes, err := s.client.CoreV1().Nodes().List(context.Background(), meta.ListOptions{})
+		if err != nil {
+			continue
 		}
-		time.Sleep(3 * time.Second)
+		now := map[string]bool{}
+		for _, node := range nodes.Items {
+			now[node.Name] = true
+			s.followMember(node)
+		}
+		for name := range seen {
+			if !now[name] {
+				s.client.CoreV1().Secrets("kube-system").Delete(context.Background(), passwordSecret(name), meta.DeleteOptions{})
+			}
+		}
+		seen = now
 	}
-}
-
-// announce writes where the API is for pods; upstream's kube-apiserver would name its own port.
-func (s *server) announce() {
-	text := fmt.Sprintf(`apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata:
-  name: kubernetes
-  namespace: default
-  labels: {kubernetes.io/service-name: kubernetes, endpointslice.kubernetes.io/managed-by: k3s-stand-in}
-addressType: IPv4
-endpoints: [{addresses: [%s], conditions: {ready: true}}]
-ports: [{name: https, port: 6443, protocol: TCP}]
-`, s.advertised())
-	write(serverDir+"/cred/endpoints.yaml", text, 0o600)
-	until("the API's address", func() error { return s.apply(serverDir + "/cred/endpoints.yaml") })
 }
 
 func (s *server) writeKubeconfig() {
@@ -414,9 +415,13 @@ func (s *server) deploy() {
 }
 
 func (s *server) labelNode() error {
-	patch := `{"metadata":{"labels":{"node-role.kubernetes.io/control-plane":"true"}}}`
+	labels, annotations := map[string]string{"node-role.kubernetes.io/control-plane": "true"}, map[string]string{}
+	if s.clustered {
+		labels[etcdLabel], annotations[annotationMember], annotations[annotationAddress] = "true", s.member, s.address()
+	}
+	patch, _ := json.Marshal(map[string]any{"metadata": map[string]any{"labels": labels, "annotations": annotations}})
 	_, err := s.client.CoreV1().Nodes().Patch(
-		context.Background(), nodeName(), types.MergePatchType, []byte(patch), meta.PatchOptions{})
+		context.Background(), nodeName(), types.MergePatchType, patch, meta.PatchOptions{})
 	return err
 }
 

@@ -37,6 +37,7 @@ OPTIONS = (
     "group_names",
     "k3s_adopt",
     "k3s_kubelet_config",
+    "k3s_network_policy",
     "kubeadm_kubelet_config",
     "machine_data_directory",
     "machine_reboot",

@@ -32,6 +32,8 @@ def broken(path, value, **more):
     return path, value, more
 
 
+# A cluster made by k3s without a Jetson.
+ENFORCED = {"option_cluster_distribution": "k3s", "option_edgectl_state_cluster": {"network_policy": True}}
 def foreign_k3s(**different):
     """A k3s server on nuc1 that somebody installed; by itself it may be taken over by THIS inventory."""
     own = {
@@ -126,6 +128,21 @@ CASES = {
         "ufw allow 51871/udp",
     ),
     "N-FIREWALLD-ACTIVE": (broken("units", {"firewalld.service": {"active": "active"}}), "warning", "firewall-cmd"),
+    "N-POLICIES-JETSON": (
+        broken("jetson", ORIN, **ENFORCED),
+        "error",
+        "k3s then restarts on nuc1, nuc2, orin1, one after the other",
+    ),
+    "N-POLICIES-END": (
+        broken("os.name", "x", option_k3s_network_policy="disabled", **ENFORCED),
+        "warning",
+        "every pod may talk to every other one",
+    ),
+    "N-POLICIES-LEFT-OUT": (
+        broken("os.name", "x", option_k3s_network_policy="disabled", left_out="nuc2", **ENFORCED),
+        "error",
+        "not part of this run: nuc2",
+    ),
     "N-ENDPOINT-LOCAL": (broken("os.name", "x", option_cluster_endpoint="api.lab.local"), "error", "api.lab.local"),
     "R-CONTAINERD-CRI-DISABLED": (broken("containerd.disabled_plugins", ["cri"]), "error", "containerd_enable_cri"),
     "R-CONTAINERD-TOO-OLD": (broken("containerd.version", "1.5.9"), "error", "1.6.0"),
@@ -728,3 +745,25 @@ def test_a_k3s_that_edgectl_did_not_install_is_refused_also_where_k3s_is_wanted(
     options[HOST]["cluster_distribution"] = "k3s"
     states[HOST]["kubernetes"].update(distribution=None, role=None, made_by_edgectl=False, k3s_present=True)
     assert "C-K3S-PRESENT" in ids(run_checks(states, options))
+
+
+@pytest.mark.parametrize(
+    ("policy", "decided", "found"),
+    [
+        ("auto", True, ["N-POLICIES-JETSON"]),
+        ("auto", False, []),  # decided when the first Jetson came
+        ("auto", None, []),  # the cluster is made in this run
+        ("enabled", True, []),
+        ("disabled", True, ["N-POLICIES-END"]),
+        ("disabled", False, []),
+    ],
+)
+def test_the_switch_for_network_policies_is_spoken_of_only_where_it_is_thrown(states, options, policy, decided, found):
+    for name in states:
+        options[name]["cluster_distribution"] = "k3s"
+        options[name]["k3s_network_policy"] = policy
+        options[name]["edgectl_state_cluster"] = {"network_policy": decided} if decided is not None else {}
+        states[name]["kubernetes"].update(distribution="k3s")
+    states["orin1"]["jetson"] = ORIN
+    said = [finding for finding in run_checks(states, options) if finding.id.startswith("N-POLICIES")]
+    assert [finding.id for finding in said] == found

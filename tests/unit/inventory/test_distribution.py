@@ -28,10 +28,9 @@ def test_an_option_of_kubeadms_roles_has_no_effect_on_k3s(inventory_directory, t
     assert told(directory) == [f"{option.partition(':')[0]} has no effect on this cluster"]
 
 
-def test_k3s_comes_from_artifacts_alone(inventory_directory):
+def test_k3s_without_artifacts_takes_a_lock(inventory_directory):
     directory = inventory_directory({"group_vars/all.yml": "cluster_distribution: k3s\n"})
-    [problem] = told(directory)
-    assert problem.startswith("cluster_artifacts_dir is not set")
+    assert told(directory) == ["cluster_version 1.35.4 is not locked"]
 
 
 def test_artifacts_with_another_release_of_k3s_are_refused(inventory_directory, tmp_path):
