@@ -19,7 +19,7 @@ import yaml
 
 from tests.e2e import machine
 from tests.e2e.cluster import Cluster, edgectl, hosts_in_recap, lab_status, wait_for
-from tests.e2e.k3s import by_hand
+from tests.e2e_k3s import by_hand
 
 LAB = os.environ.get("EDGECTL_E2E_ADOPT_LAB", "e2e-adopt")
 KEEP = "EDGECTL_E2E_KEEP" in os.environ
@@ -48,10 +48,10 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     inventory = KEPT if KEEP else tmp_path_factory.mktemp("adopt") / "inventory"
     if not inventory.exists():
         shutil.copytree(lab_status(LAB)["inventory"], inventory)
-        cluster = Cluster(LAB, inventory)
+        cluster = Cluster(LAB, inventory, "k3s")
         for node in NODES:
             cluster.ssh(node, FOREIGN)
-    yield Cluster(LAB, inventory)
+    yield Cluster(LAB, inventory, "k3s")
     if not KEEP:
         edgectl("lab", "down", "--name", LAB)
 
