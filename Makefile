@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 export PATH := $(BIN):$(PATH)
 
-.PHONY: help setup demo demo-clean check lint ruff mypy yamllint ansible-lint unit integration wheel molecule e2e torture bench test screens clean
+.PHONY: help setup demo demo-clean check lint ruff mypy yamllint ansible-lint unit integration wheel molecule e2e e2e-k3s torture bench test screens clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -68,6 +68,9 @@ molecule: setup ## each role on real lab nodes
 e2e: setup ## the promises of the README, on the lab
 	@tests/e2e/browser
 	pytest tests/e2e -v -rs --durations=12
+
+e2e-k3s: setup ## the same on k3s, or on the lab's stand-in for it
+	@pytest tests/e2e_k3s -v -rs --durations=12
 
 torture: setup ## slow: runs killed at random moments, control planes lost; not part of `make test`
 	@EDGECTL_KILLS=20 pytest tests/e2e/test_4c_kills.py tests/slow -v -s

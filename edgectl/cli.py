@@ -17,10 +17,12 @@ from edgectl.commands import (
     config,
     deploy,
     env,
+    fetch,
     init,
     kubeconfig,
     kubectl,
     lab,
+    lock,
     logs,
     open,
     peer,
@@ -76,6 +78,8 @@ def _root(
 
 app.command(name="init")(init.init)
 app.command(name="validate")(validate.validate)
+app.command(name="lock")(lock.lock)
+app.command(name="fetch")(fetch.fetch)
 app.command(name="bootstrap")(bootstrap.bootstrap)
 app.command(name="plan")(plan.plan)
 app.add_typer(verify.app, name="verify")

@@ -16,6 +16,7 @@ UNITS: Mapping[str, tuple[str, ...]] = {
     "wireguard": ("wg-quick@wg0", "edgectl-wireguard-watch@wg0"),
     "containerd": ("containerd",),
     "kubeadm": ("kubelet", "edgectl-api-proxy"),
+    "k3s": ("k3s", "k3s-agent"),
     "pod_network": ("edgectl-pod-network", "kubelet"),
 }
 

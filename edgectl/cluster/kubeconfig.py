@@ -33,6 +33,10 @@ LOOPBACK = "127.0.0.1"
 _KINDS = ("clusters", "users", "contexts")
 
 
+# k3s writes it at each start (docs.k3s.io, "Cluster Access").
+_WRITE_ANEW = {"kubeadm": "sudo kubeadm init phase kubeconfig admin", "k3s": "sudo systemctl restart k3s"}
+
+
 @dataclass(frozen=True)
 class Administrator:
     """An administrator's credentials for one cluster. `target` is the control plane that they came from."""
@@ -86,7 +90,7 @@ def fetch(inventory: Inventory, login: Login) -> Administrator:
         raise EdgectlError(
             f"{path} on {target.name} is not a kubeconfig that edgectl understands",
             f"{type(error).__name__}: {str(error).splitlines()[0]}",
-            f"have kubeadm write it anew on {target.name}: sudo kubeadm init phase kubeconfig admin",
+            f"have it written anew on {target.name}: {_WRITE_ANEW.get(distribution, _WRITE_ANEW['kubeadm'])}",
         ) from error
 
 

@@ -31,6 +31,14 @@ Workloads = Annotated[
         autocompletion=completion.workloads_of_the_lab,
     ),
 ]
+Distribution = Annotated[
+    spec.Distribution | None,
+    typer.Option(
+        "--distribution",
+        help="Which Kubernetes, kubeadm by default. Where k3s' release can't be fetched, a stand-in for it.",
+        show_default=False,
+    ),
+]
 
 
 @app.command()
@@ -53,11 +61,12 @@ def up(
         bool, typer.Option("--no-artifacts", help="Nodes only; Kubernetes comes from upstream's packages.")
     ] = False,
     workloads: Workloads = None,
+    distribution: Distribution = None,
 ) -> None:
     """Boot the machines and write their inventory. Again: changes nothing, or boots what stands still."""
     from edgectl.commands.lab_progress import PhaseLines
     from edgectl.lab import artifacts as artifact_directory
-    from edgectl.lab import lifecycle, record
+    from edgectl.lab import k3s, lifecycle, record
     from edgectl.lab import setup as lab_setup
     from edgectl.lab import workloads as images
 
@@ -65,10 +74,15 @@ def up(
     existing = record.load(spec.parse_name(name))
     wanted = spec.parse_nodes(nodes or spec.DEFAULT_NODES) if nodes or existing is None else None
     entries = images.parse(workloads) if workloads else tuple(existing.workloads) if existing else ()
+    kind = distribution or (existing.distribution if existing else "kubeadm")
     lab_setup.require()
     if artifacts is None and not no_artifacts:
-        artifacts = artifact_directory.build(progress, entries)
-    lab = lifecycle.up(name, wanted, progress, directory=directory, artifacts=artifacts, workloads=entries)
+        artifacts = artifact_directory.build(progress, entries, kind)
+    lab = lifecycle.up(
+        name, wanted, progress, directory=directory, artifacts=artifacts, workloads=entries, distribution=kind
+    )
+    if kind == "k3s" and artifacts:
+        typer.echo(f"k3s        {k3s.what(artifacts)}")
     typer.echo(f"inventory  {lab.inventory}")
     typer.echo(f"next       edgectl bootstrap {shlex.quote(lab.inventory)}")
 
@@ -135,7 +149,7 @@ def recordings() -> None:
 
 
 @app.command()
-def build(workloads: Workloads = None) -> None:
+def build(workloads: Workloads = None, distribution: Distribution = None) -> None:
     """Fetch or build Kubernetes, NVIDIA's packages and images, and the node image; print where the artifacts are."""
     from edgectl.commands.lab_progress import PhaseLines
     from edgectl.lab import artifacts, image
@@ -146,7 +160,7 @@ def build(workloads: Workloads = None) -> None:
     lab_setup.require()
     progress = PhaseLines()
     image.build(progress)
-    typer.echo(artifacts.build(progress, entries))
+    typer.echo(artifacts.build(progress, entries, distribution or "kubeadm"))
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Shows the lab's long work on stderr: a line when a phase ends, and a sign of life every ten seconds."""
+"""Shows long work, such as the lab's, on stderr: a line when a phase ends, and a sign of life every ten seconds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ HEARTBEAT = 10.0
 
 
 class PhaseLines:
-    """Plain lines, the same on a terminal, in a pipe and in a CI log."""
+    """Plain lines, the same on a terminal, in a pipe and in a CI log. who: whose work it is."""
+
+    def __init__(self, who: str = "lab") -> None:
+        self._who = who
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -39,4 +42,4 @@ class PhaseLines:
 
     def line(self, text: str) -> None:
         """One line."""
-        print(f"[lab] {text}", file=sys.stderr, flush=True)
+        print(f"[{self._who}] {text}", file=sys.stderr, flush=True)

@@ -124,7 +124,9 @@ class AnsibleSource:
 
     def _load_defaults(self) -> dict[str, Any]:
         defaults: dict[str, Any] = {}
-        for file in role_defaults(content.root() / "roles"):
+        roles = content.root() / "roles"
+        # Besides the defaults, what they make use of: the names that role cluster gives to all others.
+        for file in (*role_defaults(roles), roles / "cluster" / "vars" / "main.yml"):
             # Without the tag, core 2.19 leaves the templates in these files as text.
             defaults.update(self._loader.load_from_file(str(file), trusted_as_template=True) or {})
         return defaults

@@ -1,24 +1,22 @@
-"""The stand-in for k3s (lab/k3s), built on the Kubernetes that the lab's kubeadm cluster runs; not k3s itself.
+"""k3s for the lab: its release where that can be fetched, else a stand-in (lab/k3s), which is not k3s.
 
-`python -m edgectl.lab.k3s` makes an artifact directory that has it beside the usual parts, and prints where it is:
-`edgectl lab up --artifacts DIRECTORY` takes it.
+The stand-in is built on the Kubernetes that the lab's kubeadm cluster runs.
 """
 
 from __future__ import annotations
 
-import hashlib
+import json
 import shutil
 import tarfile
 import zipfile
 from pathlib import Path
 
 from edgectl import content
-from edgectl.lab import artifacts, debian, gobuild, imagearchive, kubernetes, manifest, toolchain
+from edgectl.lab import debian, gobuild, imagearchive, kubernetes, manifest, toolchain, upstream
 from edgectl.lab.imagearchive import Image, Layer
 from edgectl.lab.machine import architecture, run
 from edgectl.lab.manifest import Artifact
-from edgectl.lab.parts import Part, build_log, one_at_a_time
-from edgectl.lab.paths import cache_dir
+from edgectl.lab.parts import Part, build_log
 from edgectl.lab.progress import Progress, Silent
 
 # Raise it when this module makes something else from the same sources.
@@ -59,24 +57,41 @@ def version() -> str:
     return f"{gobuild.kubernetes_version(kubernetes.source())}+k3s1"
 
 
-def build(progress: Progress) -> Path:
-    """Make an artifact directory with the usual parts and this one; its path."""
-    made = [artifacts.build(progress), part().build(progress)]
-    names = " ".join(directory.name for directory in made)
-    wanted = cache_dir() / f"artifacts-k3s-{hashlib.sha256(names.encode()).hexdigest()[:16]}"
-    with one_at_a_time(progress):
-        if not manifest.complete(wanted):
-            manifest.join(wanted, made)
-    return wanted
+def what(artifacts: Path) -> str:
+    """What the k3s of an artifact directory says of itself: a release, or a stand-in."""
+    entries = json.loads((artifacts / manifest.NAME).read_text())["files"]
+    program = next(entry["path"] for entry in entries if (entry["name"], entry["kind"]) == ("k3s", "binary"))
+    return run([artifacts / program, "--version"]).stdout.splitlines()[0].removeprefix("k3s version ")
 
 
 def _fill(wanted: Path, progress: Progress) -> list[Artifact]:
     arch = architecture()
     relative = f"k3s/{version()}/linux-{arch}"
-    place, work = wanted / relative, wanted / "work"
+    place = wanted / relative
+    place.mkdir(parents=True, exist_ok=True)
+    digests = upstream.k3s_digests(version(), arch)
+    if digests:
+        return _fetch(place, relative, digests, arch, progress)
+    progress.line("k3s' release files cannot be reached from here: building a stand-in from Go modules instead")
+    return _build_all(wanted / "work", place, relative, arch, progress)
+
+
+def _fetch(place: Path, relative: str, digests: dict[str, str], arch: str, progress: Progress) -> list[Artifact]:
+    program, archive = upstream.k3s_files(arch)
+    with progress.phase(f"fetch k3s {version()}"):
+        upstream.fetch_k3s(program, version(), digests[program], place / "k3s")
+        (place / "k3s").chmod(0o755)
+        upstream.fetch_k3s(archive, version(), digests[archive], place / archive)
+        images = upstream.k3s_images(version())
+    return [
+        Artifact(f"{relative}/k3s", "binary", "k3s", version(), arch),
+        Artifact(f"{relative}/{archive}", "images", "k3s", version(), arch, images),
+    ]
+
+
+def _build_all(work: Path, place: Path, relative: str, arch: str, progress: Progress) -> list[Artifact]:
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
-    place.mkdir(parents=True, exist_ok=True)
     log, go = build_log(), toolchain.find_or_fetch(arch, progress)
     coredns = _coredns_version()
     with progress.phase("build the stand-in for k3s (the first time takes 5 to 10 minutes)"):
@@ -159,9 +174,3 @@ def _images(work: Path, coredns: str) -> list[Image]:
             entrypoint=("/coredns",),
         ),
     ]
-
-
-if __name__ == "__main__":
-    from edgectl.commands.lab_progress import PhaseLines
-
-    print(build(PhaseLines()))  # noqa: T201

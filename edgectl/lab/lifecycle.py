@@ -12,7 +12,7 @@ from edgectl.lab import footprint, image, inventory, machine, network, nodes, nv
 from edgectl.lab.paths import RUNTIME, SYSTEM, cache_dir, state_dir
 from edgectl.lab.progress import Progress
 from edgectl.lab.record import Lab, Node
-from edgectl.lab.spec import NodeSpec
+from edgectl.lab.spec import Distribution, NodeSpec
 
 # systemd and a container runtime keep about this many inotify instances open on a node.
 INOTIFY_PER_NODE = 20
@@ -26,12 +26,13 @@ def up(
     directory: Path | None = None,
     artifacts: Path | None = None,
     workloads: Sequence[str] = (),
+    distribution: Distribution = "kubeadm",
 ) -> Lab:
     """Bring a lab up: make what is missing, boot what stands still, write the inventory.
 
     wanted: None leaves an existing lab's nodes as they are. directory: of the inventory, None for the lab's own.
     artifacts: the artifact directory that the inventory names, None for upstream's packages. workloads: whose images it
-    has, so that a later `up` finds them again.
+    has, and distribution, which Kubernetes: so that a later `up` finds them again.
     """
     setup.require()
     existing = record.load(name)
@@ -47,6 +48,7 @@ def up(
     repository = _repository(lab, specs, progress)
     lab.image = lab.image or reference
     lab.workloads = list(workloads)
+    lab.distribution = distribution
     addresses = network.node_addresses(IPv4Network(lab.subnet), [spec.name for spec in specs])
     lab.nodes = [Node(spec.name, spec.role, spec.platform, str(addresses[spec.name]), spec.recording) for spec in specs]
     lab.save()

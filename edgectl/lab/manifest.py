@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from edgectl.errors import EdgectlError
+
 SCHEMA_VERSION = 1
 NAME = "manifest.json"
 
@@ -28,6 +30,19 @@ class Artifact:
 def write(directory: Path, artifacts: Sequence[Artifact]) -> None:
     """Measure the files and write the manifest, last: a directory that has one is complete."""
     _write(directory, [_entry(directory, artifact) for artifact in artifacts])
+
+
+def add(directory: Path, artifacts: Sequence[Artifact]) -> None:
+    """Measure files and name them in the manifest, after those that it names already."""
+    try:
+        entries = list(json.loads((directory / NAME).read_text())["files"])
+    except FileNotFoundError:
+        entries = []
+    except (ValueError, KeyError, TypeError) as error:
+        raise EdgectlError(f"{directory / NAME} is no manifest", str(error), "name another directory") from error
+    own = {artifact.path for artifact in artifacts}
+    kept = [entry for entry in entries if entry.get("path") not in own]
+    _write(directory, [*kept, *(_entry(directory, artifact) for artifact in artifacts)])
 
 
 def join(directory: Path, parts: Sequence[Path]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from edgectl.errors import UsageError
 from edgectl.lab import paths
-from edgectl.lab.spec import NodeSpec, Platform, Role
+from edgectl.lab.spec import Distribution, NodeSpec, Platform, Role
 
 SCHEMA_VERSION = 1
 
@@ -40,6 +40,7 @@ class Lab:
     nodes: list[Node] = field(default_factory=list)
     # Entries of the catalogue whose images its artifact directory has.
     workloads: list[str] = field(default_factory=list)
+    distribution: Distribution = "kubeadm"
 
     @property
     def directory(self) -> Path:

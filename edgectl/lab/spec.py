@@ -10,6 +10,7 @@ from edgectl.errors import UsageError
 
 Role = Literal["control_plane", "worker"]
 Platform = Literal["cpu", "jetson", "dgpu"]
+Distribution = Literal["kubeadm", "k3s"]
 
 DEFAULT_NODES = "nuc1:control_plane,nuc2,orin1:jetson"
 MAX_NODES = 50

@@ -11,7 +11,7 @@ from edgectl import content
 from edgectl.errors import EdgectlError, UnreachableError, UsageError
 from edgectl.recording import model
 from edgectl.recording.model import Recording
-from edgectl.ssh.probe import ProbeFailure
+from edgectl.ssh.probe import PROBE_IMPORTS, ProbeFailure
 
 _LOADER = """\
 import sys, types
@@ -30,7 +30,7 @@ def script() -> str:
 def piped(name: str) -> str:
     """A program for `python3 -`: a module of plugins/module_utils that goes by the probe, and all that it imports."""
     directory = content.root() / "plugins" / "module_utils"
-    modules = ("edgectl_evidence", "edgectl_probe", name)
+    modules = (*PROBE_IMPORTS, "edgectl_probe", name)
     sources = [(module, (directory / f"{module}.py").read_text(encoding="utf-8")) for module in modules]
     return _LOADER.format(sources=sources)
 

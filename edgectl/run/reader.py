@@ -80,6 +80,8 @@ class EventReader:
                 yield done
                 if note := _note(data, done.status):
                     yield Noted(now, done.host, self._redact(note))
+                for warning in _warned(data, done.status):
+                    yield Warned(now, "warning", self._redact(warning))
                 for unit in _restarted(data):
                     yield Restarted(now, done.host, unit)
             case "playbook_on_stats":
@@ -221,6 +223,14 @@ def _note(data: Mapping[str, Any], status: Status) -> str:
         return ""
     message = (data.get("res") or {}).get("msg")
     return message.strip() if isinstance(message, str) else ""
+
+
+def _warned(data: Mapping[str, Any], status: Status) -> list[str]:
+    """Warnings of preflight. Ansible prints those of a result inside of its event, where no event of their own tells them."""
+    findings = (data.get("res") or {}).get("findings")
+    if status is not Status.OK or not isinstance(findings, list):
+        return []
+    return ["warning: {host}: {what}\n    seen: {evidence}\n    fix: {fix}".format_map(one) for one in findings]
 
 
 def _restarted(data: Mapping[str, Any]) -> list[str]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from edgectl.ssh.secrets import Secrets
 
 Document = dict[str, Any]
+# What the probe imports, all of plugins/module_utils.
+PROBE_IMPORTS = ("edgectl_evidence", "edgectl_k3s_found")
 
 
 def section(document: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -56,15 +58,17 @@ def probe_targets(targets: Iterable[Target], script: str = "") -> dict[str, Docu
 
 
 def piped_script() -> str:
-    """The probe for `python3 -`: one text, in which the module that it imports has been put in front."""
+    """The probe for `python3 -`: one text, in which the modules that it imports have been put in front."""
     directory = content.root() / "plugins" / "module_utils"
-    evidence = (directory / "edgectl_evidence.py").read_text(encoding="utf-8")
-    probe = (directory / "edgectl_probe.py").read_text(encoding="utf-8")
+    *imported, probe = (
+        (name, (directory / f"{name}.py").read_text(encoding="utf-8")) for name in (*PROBE_IMPORTS, "edgectl_probe")
+    )
     return (
         "import sys, types\n"
-        "module = sys.modules['edgectl_evidence'] = types.ModuleType('edgectl_evidence')\n"
-        f"exec(compile({evidence!r}, 'edgectl_evidence.py', 'exec'), module.__dict__)\n"
-        f"exec(compile({probe!r}, 'edgectl_probe.py', 'exec'), {{'__name__': '__main__'}})\n"
+        f"for name, source in {imported!r}:\n"
+        "    module = sys.modules[name] = types.ModuleType(name)\n"
+        "    exec(compile(source, name + '.py', 'exec'), module.__dict__)\n"
+        f"exec(compile({probe[1]!r}, 'edgectl_probe.py', 'exec'), {{'__name__': '__main__'}})\n"
     )
 
 

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"log"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,7 +56,10 @@ func configured(file string) options {
 // parse reads config.yaml, the files beside it, and the command line, which comes last and wins (docs.k3s.io,
 // "Configuration Options"). k3s turns each key into a flag (pkg/configfilearg), so a key that is no flag ends it.
 func parse(command string, arguments []string) options {
-	var keys struct{ Agent, Server, Components, Acts string }
+	var keys struct {
+		Agent, Server, Components, Acts string
+		Environment                     map[string]string
+	}
 	check(yaml.Unmarshal(keysDocument, &keys), "keys.yml")
 	known := strings.Fields(keys.Agent)
 	if command == "server" {
@@ -69,7 +73,13 @@ func parse(command string, arguments []string) options {
 			}
 		}
 	}
-	found := configured(file)
+	found := options{}
+	for variable, name := range keys.Environment { // what is weakest comes first
+		if value := os.Getenv(variable); value != "" && slices.Contains(known, name) {
+			found[name] = []string{value}
+		}
+	}
+	maps.Copy(found, configured(file))
 	for i := 0; i < len(arguments); i++ {
 		name, value, given := strings.Cut(strings.TrimLeft(arguments[i], "-"), "=")
 		if !strings.HasPrefix(arguments[i], "-") {

@@ -102,7 +102,8 @@ func follow(client *kubernetes.Clientset, own string) {
 			}
 			gateway := nth(pods, 0)
 			must("ip", "neighbour", "replace", gateway, "lladdr", far.VtepMAC, "dev", vxlanDevice, "nud", "permanent")
-			must("bridge", "fdb", "replace", far.VtepMAC, "dev", vxlanDevice, "dst", address)
+			// By its path: `bridge` alone is the CNI plugin, which stands first and says nothing.
+			must("/sbin/bridge", "fdb", "replace", far.VtepMAC, "dev", vxlanDevice, "dst", address)
 			must("ip", "route", "replace", pods, "via", gateway, "dev", vxlanDevice, "onlink")
 			known[pods] = state
 		}

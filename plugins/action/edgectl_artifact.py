@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from pathlib import Path
 
 from ansible.plugins.action import ActionBase
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "module_utils"))
+
+from edgectl_fetch import FetchError, fetch
 
 
 def digest_of(path: Path) -> str:
@@ -15,7 +20,7 @@ def digest_of(path: Path) -> str:
 
 
 class ActionModule(ActionBase):
-    """Asks the host first, so that files already in place cost no transfer."""
+    """Asks the host first, so that files already in place cost no transfer, and no download."""
 
     _VALID_ARGS = frozenset(("files", "record", "state"))
     # The option that lists the files, and the key by which host and controller call one.
@@ -28,6 +33,12 @@ class ActionModule(ActionBase):
             return answer
 
         files = {file[self.key]: file for file in self._task.args[self.items]}
+        try:
+            for file in (files[one] for one in answer["needed"]):
+                if file.get("url"):
+                    fetch(file["url"], file["sha256"].lower(), file["src"])
+        except (FetchError, OSError) as error:
+            return {"failed": True, "msg": f"cannot fetch {error}; {self.left(file)}"}
         absent = [files[one] for one in answer["needed"] if not Path(files[one]["src"]).is_file()]
         if absent:
             words = f"is named by the manifest and is not there; {self.left(absent[0])}"

@@ -16,7 +16,7 @@ sys.path.insert(0, str(CONTENT / "plugins" / "lookup"))
 sys.path.insert(0, str(CONTENT / "plugins" / "module_utils"))
 
 from edgectl_checks import OPTIONS, Finding, run_checks  # noqa: E402
-from edgectl_due import due_roles, receipts_count_for_nothing, role_defaults  # noqa: E402
+from edgectl_due import cluster_vars, due_roles, receipts_count_for_nothing, role_defaults  # noqa: E402
 
 
 class ActionModule(ActionBase):
@@ -72,9 +72,11 @@ class ActionModule(ActionBase):
         defaults = role_defaults(self._loader)
         options = {}
         for name, of_host in variables.items():
-            known = {**defaults, **of_host}
+            known = {**defaults, **cluster_vars(self._loader), **of_host}
             templar = Templar(loader=self._loader, variables=known)
             options[name] = {option: self._value(templar, known[option]) for option in OPTIONS if option in known}
+            # A channel or a minor has no number to be compared.
+            options[name]["cluster_version"] = self._value(templar, known["__cluster_release"])
         return options
 
     def _value(self, templar, raw):

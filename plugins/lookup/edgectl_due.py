@@ -48,7 +48,7 @@ class LookupModule(LookupBase):
 
 def due_roles(variables, loader) -> list[str]:
     """The roles that are due on the host that these variables are of, among those that concern it."""
-    laid_out = {**role_defaults(loader), **_vars("cluster", loader), **variables}
+    laid_out = {**role_defaults(loader), **cluster_vars(loader), **variables}
     try:
         concerned = Templar(loader=loader, variables=laid_out).template(laid_out["__cluster_roles"])
     except AnsibleError:  # an option that can't be evaluated
@@ -84,7 +84,7 @@ def receipts_count_for_nothing(variables) -> bool:
 
 def inputs_digest(role, variables, loader) -> str:
     """The digest of a role's inputs, from a host's variables as a plugin gets them."""
-    laid_out = {**role_defaults(loader), **_vars(role, loader), **variables}
+    laid_out = {**role_defaults(loader), **cluster_vars(loader), **_vars(role, loader), **variables}
     templar = Templar(loader=loader, variables=laid_out)
     options = {name: templar.template(laid_out[name]) for name in options_used(role) if name in laid_out}
     values = {name: templar.template(trust_as_template(text)) for name, text in declared(role).items()}
@@ -100,6 +100,11 @@ def role_defaults(loader) -> dict:
         files = sorted((CONTENT / "roles").glob("*/defaults/main.yml"))
         _CACHE[""] = {name: value for file in files for name, value in _load(file, loader).items()}
     return _CACHE[""]
+
+
+def cluster_vars(loader) -> dict:
+    """What all roles share, and every play makes visible."""
+    return _vars("cluster", loader)
 
 
 def _vars(role, loader) -> dict:

@@ -22,6 +22,7 @@ import yaml
 CONTENT = Path(__file__).resolve().parents[2]
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 STATE_FILE = "edgectl.state.yml"
+LOCK_FILE = ".edgectl/artifacts.lock.yml"
 # What makes an inventory say something else tomorrow, though no file of it has changed.
 _DYNAMIC = re.compile(rb"^plugin:|\b(?:lookup|query|q)\(|\bnow\(|\brandom\b|\bansible_facts\b", re.MULTILINE)
 _NAME = re.compile(r"\b[a-z][a-z0-9_]*\b")
@@ -126,7 +127,8 @@ def inventory_digest(directory: Path, *, with_state: bool) -> str | None:
     seen = hashlib.sha256()
     for path in sorted(directory.rglob("*")):
         relative = path.relative_to(directory)
-        if any(part.startswith(".") for part in relative.parts) or not path.is_file():
+        hidden = any(part.startswith(".") for part in relative.parts) and str(relative) != LOCK_FILE
+        if hidden or not path.is_file():
             continue
         if relative.name == STATE_FILE and not with_state:
             continue

@@ -1,8 +1,8 @@
 """Read the whole state of a host and print it as one JSON document (schema_version 1).
 
-One file (and edgectl_evidence.py for what receipts ask), standard library only, Python 3.8 upwards, read-only: the
-module `edgectl_facts` imports it, and the CLI pipes it to `python3 -` over SSH. What can't be read is null; the reason
-is a line in `errors`.
+One file (and edgectl_evidence.py for what receipts ask, edgectl_k3s_found.py for a k3s that is there already), standard
+library only, Python 3.8 upwards, read-only: the module `edgectl_facts` imports it, and the CLI pipes it to `python3 -`
+over SSH. What can't be read is null; the reason is a line in `errors`.
 
 Everything is read below an injectable root, and the commands are a fixed list whose output may be recorded in
 `<root>/.commands/<name>`, so that a tree taken from a real machine is a test. What neither a file nor a command tells
@@ -25,11 +25,13 @@ import sys
 import time
 
 try:
-    from edgectl_evidence import STAMP  # piped: the CLI has put it in front
+    from edgectl_evidence import STAMP  # piped: the CLI has put them in front
     from edgectl_evidence import receipts as measured_receipts
+    from edgectl_k3s_found import options as options_of_k3s
 except ImportError:
     from ansible.module_utils.edgectl_evidence import STAMP
     from ansible.module_utils.edgectl_evidence import receipts as measured_receipts
+    from ansible.module_utils.edgectl_k3s_found import options as options_of_k3s
 
 TYPE_CHECKING = False  # `typing` costs 10 ms on a Jetson and is needed by readers only
 if TYPE_CHECKING:
@@ -108,6 +110,12 @@ KUBERNETES_DIRECTORIES = ("/etc/kubernetes", "/var/lib/kubelet", "/var/lib/etcd"
 KUBEADM_MARK = "/var/lib/edgectl/kubeadm.json"
 K3S_MARK = "/var/lib/edgectl/k3s.json"
 K3S_TRACES = ("/usr/local/bin/k3s", "/etc/rancher/k3s", "/var/lib/rancher/k3s")
+# What module edgectl_k3s_adopt writes of a k3s that somebody else installed.
+K3S_ADOPTED = "/var/lib/edgectl/adopted/k3s.json"
+K3S_SERVER, K3S_AGENT = "/var/lib/rancher/k3s/server", "/var/lib/rancher/k3s/agent"
+K3S_SCRIPTS = tuple(
+    "/usr/local/bin/" + name for name in ("k3s-uninstall.sh", "k3s-agent-uninstall.sh", "k3s-killall.sh")
+)
 APT_LOCKS = ("/var/lib/dpkg/lock-frontend", "/var/lib/dpkg/lock", "/var/lib/apt/lists/lock")
 LOCK_FILE = "/run/edgectl.lock"
 
@@ -231,6 +239,11 @@ def start_commands(host: Host) -> None:
     host.start("containerd-version", "containerd", "--version")
     host.start("containerd-config", "containerd", "config", "dump")
     host.start("kubelet-version", "kubelet", "--version")
+    if host.exists("/usr/local/bin/k3s") and not host.exists(K3S_MARK):
+        host.start("k3s-version", "/usr/local/bin/k3s", "--version")
+        if host.exists(K3S_SERVER + "/tls/server-ca.crt"):
+            nodes = ("kubectl", "--kubeconfig=/etc/rancher/k3s/k3s.yaml", "--request-timeout=5s", "get")
+            host.start("k3s-nodes", "/usr/local/bin/k3s", *nodes, "--raw=/api/v1/nodes")
 
 
 def filter_table_in_use(host: Host) -> bool:
@@ -738,19 +751,27 @@ def wireguard(host: Host) -> dict[str, Any]:
 
 
 def kubernetes(host: Host) -> dict[str, Any]:
-    """What there is of Kubernetes. Of a k3s that edgectl did not make nothing is known but that it is there."""
-    k3s = host.read(K3S_MARK)
-    return k3s_node(host, json.loads(k3s)) if k3s else kubeadm_node(host)
+    """What there is of Kubernetes. k3s: a k3s that somebody else installed, also after edgectl has taken it over."""
+    mark = host.read(K3S_MARK)
+    document = k3s_node(host, json.loads(mark)) if mark else kubeadm_node(host)
+    document["k3s_present"] = any(host.exists(path) for path in K3S_TRACES)
+    adopted = host.read(K3S_ADOPTED)
+    document["k3s"] = json.loads(adopted) if adopted and mark else foreign_k3s(host) if not mark else None
+    document["k3s_templates"] = k3s_templates(host)
+    return document
+
+
+def k3s_certificate(host: Host) -> tuple[str | None, str | None]:
+    """Role of the host, and the certificate of the cluster's CA."""
+    certificate = host.read(K3S_SERVER + "/tls/server-ca.crt")
+    if certificate:
+        return "control_plane", certificate
+    certificate = host.read(K3S_AGENT + "/server-ca.crt")
+    return ("worker", certificate) if certificate else (None, None)
 
 
 def k3s_node(host: Host, mark: dict[str, Any]) -> dict[str, Any]:
-    role = None
-    certificate = host.read("/var/lib/rancher/k3s/server/tls/server-ca.crt")
-    if certificate:
-        role = "control_plane"
-    else:
-        certificate = host.read("/var/lib/rancher/k3s/agent/server-ca.crt")
-        role = "worker" if certificate else None
+    role, certificate = k3s_certificate(host)
     return {
         "distribution": "k3s",
         "role": role,
@@ -758,9 +779,55 @@ def k3s_node(host: Host, mark: dict[str, Any]) -> dict[str, Any]:
         "cluster_ca_hash": public_key_hash(certificate) if certificate else None,
         "made_by_edgectl": True,
         "phase": mark.get("phase"),
-        "k3s_present": any(host.exists(path) for path in K3S_TRACES),
         "leftovers": [],
     }
+
+
+def foreign_k3s(host: Host) -> dict[str, Any] | None:
+    """A node of k3s' that edgectl did not make; None where there is none. Values of secret options stay on the host."""
+    role, certificate = k3s_certificate(host)
+    if role is None or certificate is None:
+        return None
+    found = options_of_k3s(host)
+    release = re.search(r"v(\d+\.\d+\.\d+)(\+k3s\d+)?", host.output("k3s-version", may_fail=True) or "")
+    nodes = host.output("k3s-nodes", may_fail=True)
+    names = json.loads(nodes)["items"] if (nodes or "").startswith("{") else None
+    if found.one("datastore-endpoint"):
+        datastore = "external"
+    elif host.exists(K3S_SERVER + "/db/etcd"):
+        datastore = "etcd"
+    else:
+        datastore = "sqlite" if host.exists(K3S_SERVER + "/db/state.db") else None
+    return {
+        "role": role,
+        "version": release.group(1) if release else None,
+        "release": release.group(0) if release else None,
+        "cluster_ca_hash": public_key_hash(certificate),
+        "adopted": False,
+        "unit": found.unit,
+        "unit_role": found.role,
+        "node_name": (found.one("node-name") or host.read("/proc/sys/kernel/hostname") or "").lower(),
+        "nodes": None if names is None else sorted(node["metadata"]["name"] for node in names),
+        "datastore": datastore if role == "control_plane" else None,
+        "network_policy": not found.on("disable-network-policy"),
+        "options": found.public(),
+        "problems": found.problems,
+        "scripts": [path for path in K3S_SCRIPTS if host.exists(path)],
+    }
+
+
+def k3s_templates(host: Host) -> list[dict[str, Any]]:
+    """Templates from which k3s makes containerd's configuration; base: whether its own is part of it.
+
+    docs.k3s.io, "Advanced Options", Configuring containerd: from containerd 2.0 on config-v3.toml.tmpl comes first.
+    """
+    directory = K3S_AGENT + "/etc/containerd/"
+    texts = [(directory + name, host.read(directory + name)) for name in ("config-v3.toml.tmpl", "config.toml.tmpl")]
+    return [
+        {"path": path, "base": bool(re.search(r"{{-?\s*template\s+\"base\"", text))}
+        for path, text in texts
+        if text is not None
+    ]
 
 
 def kubeadm_node(host: Host) -> dict[str, Any]:
@@ -779,7 +846,6 @@ def kubeadm_node(host: Host) -> dict[str, Any]:
         "cluster_ca_hash": public_key_hash(certificate) if certificate else None,
         "made_by_edgectl": mark is not None,
         "phase": json.loads(mark).get("phase") if mark else None,
-        "k3s_present": any(host.exists(path) for path in K3S_TRACES),
         "leftovers": [] if role else [path for path in KUBERNETES_DIRECTORIES if holds_a_file(host, path)],
     }
 

@@ -26,6 +26,7 @@ options:
     default: []
     suboptions:
       src: {type: path, required: true, description: The file on the controller.}
+      url: {type: str, default: '', description: 'Where the controller fetches it from, if it is not there yet.'}
       dest: {type: path, required: true, description: Where it belongs on the host.}
       sha256: {type: str, required: true, description: 'Its digest, 64 hexadecimal digits.'}
       mode: {type: str, default: '0644', description: Its mode.}
@@ -149,6 +150,7 @@ def take_away(module):
 def main():
     file = {
         "src": {"type": "path", "required": True},
+        "url": {"type": "str", "default": ""},
         "dest": {"type": "path", "required": True},
         "sha256": {"type": "str", "required": True},
         "mode": {"type": "str", "default": "0644"},

@@ -28,7 +28,7 @@ options:
       sha256: {type: str, required: true, description: 'Its digest, 64 hexadecimal digits.'}
       images: {type: list, elements: str, required: true, description: Names of the images in it.}
   record: {type: str, required: true, description: Name of the record, that of the role.}
-  address: {type: path, description: 'containerd''s socket. Without it that of k3s, where k3s runs, or containerd''s own.'}
+  address: {type: path, description: 'Socket of containerd. Without it that of k3s, where k3s runs, or the usual one.'}
   state: {type: str, choices: [present, absent], default: present, description: What to bring about.}
   uploaded: {type: dict, default: {}, description: 'Set by the action plugin: source -> where the archive lies now.'}
 attributes:

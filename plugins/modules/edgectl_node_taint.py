@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Keep pods off a node by a taint, and take back only a taint that was ours."""
+"""Keep pods off a node by taints, and take back only those that were ours."""
 
 from __future__ import annotations
 
@@ -11,18 +11,24 @@ from ansible.module_utils.edgectl_kubectl import Kubectl, KubectlError
 
 DOCUMENTATION = r"""
 module: edgectl_node_taint
-short_description: A taint of a node
+short_description: Taints of a node
 description:
   - A Node's taints are one list to the API, so server-side apply would own those of others too. This adds and takes
-    away one of them, in one request with an annotation that says whose it is, and only as long as nobody else has
+    away some of them, in one request with an annotation that says which are whose, and only as long as nobody else has
     changed the node meanwhile.
   - A taint of that key and effect that somebody else has put there does the same, and stays for ever.
   - Runs on a host that has kubectl and may administer the cluster.
 options:
   kubectl: {type: list, elements: str, required: true, description: "kubectl, with its options before the verb."}
   node: {type: str, required: true, description: The node.}
-  taint: {type: str, required: true, description: "As kubectl writes it: nvidia.com/gpu=present:NoSchedule."}
-  state: {type: str, choices: [present, absent], default: present, description: Whether the node is to have it.}
+  taints:
+    description:
+      - Those that the node is to have, as kubectl writes them, C(nvidia.com/gpu=present:NoSchedule).
+      - Those that it got here before and that are not among them are taken away.
+    type: list
+    elements: str
+    default: []
+  annotation: {type: str, default: edgectl.io/taint, description: "Where it is written which are ours, for each user of this module."}
 attributes:
   check_mode: {support: full}
 author: edgectl
@@ -33,39 +39,46 @@ EXAMPLES = r"""
   edgectl_node_taint:
     kubectl: [kubectl, --kubeconfig, /etc/kubernetes/admin.conf]
     node: orin1
-    taint: nvidia.com/gpu=present:NoSchedule
+    taints: [nvidia.com/gpu=present:NoSchedule]
 """
 
 RETURN = r""""""
 
-ANNOTATION = "edgectl.io/taint"
 TRIES = 5
 PAUSE_S = 0.5
 
 
-def patch_for(node: "dict", taint: str, state: str) -> "dict | None":
+def patch_for(node: "dict", wanted: "list[str]", annotation: str) -> "dict | None":
     """What is to be merged into a Node; None where it is as it should be.
 
     The API refuses it where the Node is no longer the one that was looked at.
     """
     there = node.get("spec", {}).get("taints") or []
-    ours = (node["metadata"].get("annotations") or {}).get(ANNOTATION)
-    key, _, rest = taint.partition("=")
-    value, _, effect = rest.partition(":")
-    if state == "present":
-        if any(one["key"] == key and one["effect"] == effect for one in there):
-            return None
-        taints, mark = [*there, {"key": key, "value": value, "effect": effect}], taint
-    elif ours is None:
+    ours = ((node["metadata"].get("annotations") or {}).get(annotation) or "").split()
+    wanted = [written(parsed(taint)) for taint in wanted]
+    # One that somebody has given another value since is no longer ours.
+    kept = [one for one in there if written(one) not in ours or written(one) in wanted]
+    held = {(one["key"], one["effect"]) for one in kept}
+    new = [one for one in map(parsed, wanted) if (one["key"], one["effect"]) not in held]
+    mark = [taint for taint in wanted if taint in ours and parsed(taint) in map(plain, kept)] + list(map(written, new))
+    if not new and len(kept) == len(there) and mark == ours:
         return None
-    else:
-        # One that somebody has given another value since is no longer ours.
-        taints, mark = [one for one in there if written(one) != ours], None
     version = node["metadata"]["resourceVersion"]
     return {
-        "metadata": {"resourceVersion": version, "annotations": {ANNOTATION: mark}},
-        "spec": {"taints": taints},
+        "metadata": {"resourceVersion": version, "annotations": {annotation: " ".join(mark) or None}},
+        "spec": {"taints": kept + new},
     }
+
+
+def parsed(taint: str) -> "dict[str, str]":
+    """`key=value:effect` or `key:effect`."""
+    name, _, effect = taint.rpartition(":")
+    key, _, value = name.partition("=")
+    return {"key": key, "value": value, "effect": effect}
+
+
+def plain(taint: "dict") -> "dict[str, str]":
+    return parsed(written(taint))
 
 
 def written(taint: "dict") -> str:
@@ -73,12 +86,12 @@ def written(taint: "dict") -> str:
 
 
 def bring_about(module: AnsibleModule, kubectl: Kubectl) -> "dict[str, object]":
-    name, state = module.params["node"], module.params["state"]
+    name, wanted = module.params["node"], module.params["taints"]
     for left in reversed(range(TRIES)):
         node = kubectl.get("node", name)
-        if not node and state == "present" and not module.check_mode:
+        if not node and wanted and not module.check_mode:
             raise KubectlError("there is no such node")
-        patch = patch_for(node, module.params["taint"], state) if node else None
+        patch = patch_for(node, wanted, module.params["annotation"]) if node else None
         if patch is None or module.check_mode:
             break
         try:
@@ -89,7 +102,7 @@ def bring_about(module: AnsibleModule, kubectl: Kubectl) -> "dict[str, object]":
             if "Conflict" not in str(error) or not left:
                 raise
             time.sleep(PAUSE_S)
-    return {"changed": patch is not None or (not node and state == "present")}
+    return {"changed": patch is not None or bool(not node and wanted)}
 
 
 def main() -> None:
@@ -97,8 +110,8 @@ def main() -> None:
         argument_spec={
             "kubectl": {"type": "list", "elements": "str", "required": True},
             "node": {"type": "str", "required": True},
-            "taint": {"type": "str", "required": True},
-            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "taints": {"type": "list", "elements": "str", "default": []},
+            "annotation": {"type": "str", "default": "edgectl.io/taint"},
         },
         supports_check_mode=True,
     )

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from edgectl.lab import login, record
 
 EDGECTL = str(Path(sys.executable).parent / "edgectl")
@@ -91,22 +93,59 @@ def lab_status(name: str) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def own_lab(name: str, nodes: str, directory: Path) -> Iterator[Cluster]:
+def own_lab(name: str, nodes: str, directory: Path, distribution: str = "kubeadm") -> Iterator[Cluster]:
     """Fresh machines for the tests of one file, and a copy of their inventory in a directory."""
     edgectl("lab", "down", "--name", name)
-    edgectl("lab", "up", "--name", name, "--nodes", nodes, timeout=3000)
+    edgectl("lab", "up", "--name", name, "--nodes", nodes, "--distribution", distribution, timeout=3000)
     inventory = directory / "inventory"
     shutil.copytree(lab_status(name)["inventory"], inventory)
-    yield Cluster(name, inventory)
+    yield Cluster(name, inventory, distribution)
     edgectl("lab", "down", "--name", name)
+
+
+def take_out_worker(inventory: Path, name: str) -> None:
+    """Rewrite a copy's hosts.yml without one worker, whose entry is kept beside it for later."""
+    hosts = yaml.safe_load((inventory / "hosts.yml").read_text())
+    workers = hosts["all"]["children"]["cluster"]["children"]["workers"]["hosts"]
+    (inventory / ".edgectl" / f"{name}.yml").write_text(yaml.safe_dump(workers.pop(name)))
+    (inventory / "hosts.yml").write_text(yaml.safe_dump(hosts, sort_keys=False))
+
+
+def put_in_worker(inventory: Path, name: str) -> None:
+    """Write that worker back."""
+    hosts = yaml.safe_load((inventory / "hosts.yml").read_text())
+    entry = yaml.safe_load((inventory / ".edgectl" / f"{name}.yml").read_text())
+    hosts["all"]["children"]["cluster"]["children"]["workers"]["hosts"][name] = entry
+    (inventory / "hosts.yml").write_text(yaml.safe_dump(hosts, sort_keys=False))
 
 
 @dataclass
 class Cluster:
-    """A lab by name, and the inventory (a copy of the lab's own) that makes a cluster of it."""
+    """A lab by name, and the inventory (a copy of the lab's own) that makes a cluster of it.
+
+    outside: a machine of the lab that is no node yet.
+    """
 
     lab: str
     inventory: Path
+    distribution: str = "kubeadm"
+    outside: str = "gpu1"
+
+    @property
+    def ctr(self) -> str:
+        """A node's command for containerd's images."""
+        return "k3s ctr" if self.distribution == "k3s" else "ctr --namespace k8s.io"
+
+    @property
+    def admin(self) -> str:
+        """A control plane's command for the API, with an administrator's rights."""
+        return "k3s kubectl" if self.distribution == "k3s" else "kubectl --kubeconfig /etc/kubernetes/admin.conf"
+
+    def units(self, node: str) -> tuple[str, ...]:
+        """The units of edgectl and of Kubernetes that run on a node."""
+        if self.distribution == "k3s":
+            return ("k3s" if node == "nuc1" else "k3s-agent", "wg-quick@wg0")
+        return ("kubelet", "containerd", "wg-quick@wg0", "edgectl-api-proxy")
 
     def ssh(self, node: str, command: str, *, check: bool = True, timeout: float = 120) -> str:
         """Run a shell command as root on a node; returns its standard output."""

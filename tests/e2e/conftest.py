@@ -14,10 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.e2e import machine
-from tests.e2e.cluster import Cluster, edgectl, lab_status
+from tests.e2e.cluster import Cluster, edgectl, lab_status, take_out_worker
 
 LAB = os.environ.get("EDGECTL_E2E_LAB", "e2e")
 # For work on the tests: `EDGECTL_E2E_KEEP=1` leaves the lab standing and takes it up again.
@@ -59,11 +58,3 @@ def cluster(lab: Cluster, nodes_before: dict[str, machine.NodeState]) -> Cluster
     if not (lab.inventory / "edgectl.state.yml").exists():
         lab.bootstrap()
     return lab
-
-
-def take_out_worker(inventory: Path, name: str) -> None:
-    """Rewrite the copy's hosts.yml without one worker, whose entry is kept beside it for later."""
-    hosts = yaml.safe_load((inventory / "hosts.yml").read_text())
-    workers = hosts["all"]["children"]["cluster"]["children"]["workers"]["hosts"]
-    (inventory / ".edgectl" / f"{name}.yml").write_text(yaml.safe_dump(workers.pop(name)))
-    (inventory / "hosts.yml").write_text(yaml.safe_dump(hosts, sort_keys=False))

@@ -137,3 +137,36 @@ def differences(cluster: Cluster, node: str, before: NodeState) -> list[str]:
     if before.firewall != after.firewall:
         lines.append(f"firewall:\n{before.firewall}\n--- after\n{after.firewall}")
     return [f"{node}: {line}" for line in lines]
+
+
+# What Kubernetes and its network leave behind besides files of packages: each a command that prints a line a thing.
+TRACES = {
+    "rule": "for save in iptables-save ip6tables-save iptables-legacy-save ip6tables-legacy-save;"
+    " do $save 2>/dev/null | sed -n 's/ \\[[0-9:]*\\]$//; /^[-:]/p' | grep -vE '^:[A-Z]+ ACCEPT$'; done; true",
+    "link": "ip -o link | awk -F': ' '{sub(/@.*/, \"\", $2); print $2}'",
+    "route": "ip -4 route | sed 's/ *$//'",
+    "unit file": "systemctl list-unit-files --no-legend | awk '{print $1, $2}'",
+    "path": "find /etc /usr/local /opt /run /var/lib -xdev"
+    " \\( -path /run/systemd -o -path /run/udev -o -path /run/log -o -path /run/user -o -path /var/lib/apt"
+    " -o -path /var/lib/dpkg -o -path '/var/lib/systemd/*' -o -path /run/sudo -o -path /run/lock \\) -prune -o -print",
+    "mount": "awk '{print $2}' /proc/self/mounts",
+    "namespace": "ls /run/netns 2>/dev/null || true",
+    "kernel setting": "sysctl -a 2>/dev/null | grep -v hop_limit"
+    " | grep -E '^net.(ipv4.ip_forward|bridge|ipv4.conf.(all|default)|ipv6.conf.(all|default))' || true",
+    "process": "ps -eo args= | grep -E 'k3s|containerd-shim|wireguard-go' | grep -v grep | cut -c1-80 || true",
+}
+
+
+def traces(cluster: Cluster, node: str) -> dict[str, frozenset[str]]:
+    """A node's rules, links, routes, unit files, names of files and so on, by kind."""
+    return {kind: frozenset(cluster.ssh(node, command).splitlines()) for kind, command in TRACES.items()}
+
+
+def traces_left(cluster: Cluster, node: str, before: dict[str, frozenset[str]]) -> list[str]:
+    """What a node has now and had not before, or the other way round, a line each that names the node."""
+    after = traces(cluster, node)
+    lines = []
+    for kind, old in before.items():
+        lines += [f"{node}: {kind} left: {line}" for line in sorted(after[kind] - old)]
+        lines += [f"{node}: {kind} gone: {line}" for line in sorted(old - after[kind])]
+    return lines

@@ -18,7 +18,7 @@ def start(cluster: Cluster, nodes: list[str], directory: Path) -> dict[str, str]
     archive = netcheck_image.build(directory)
     for node in nodes:
         _copy(cluster, node, archive)
-        cluster.ssh(node, "ctr -n k8s.io images import /tmp/netcheck.tar && rm /tmp/netcheck.tar")
+        cluster.ssh(node, f"{cluster.ctr} images import /tmp/netcheck.tar && rm /tmp/netcheck.tar")
         cluster.kubectl("delete", "pod", f"net-{node}", "--ignore-not-found", "--wait=false", "--grace-period=0")
     wait_for("old pods to go", lambda: not cluster.get("pods", "-n", "default")["items"])
     for node in nodes:

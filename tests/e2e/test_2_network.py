@@ -107,15 +107,16 @@ def capture(cluster: Cluster, node: str, traffic: object) -> bytes:
 
 
 def test_a_pod_reaches_a_lan_host_that_has_no_route_to_pods(cluster: Cluster, pods: dict[str, str]) -> None:
-    outside = cluster.lan_address("gpu1")
-    assert "10.244." not in cluster.ssh("gpu1", "ip route")
-    cluster.ssh("gpu1", "systemd-run --quiet --unit edgectl-test-web python3 -m http.server 8099 --directory /run")
+    other = cluster.outside
+    outside = cluster.lan_address(other)
+    assert "10.244." not in cluster.ssh(other, "ip route")
+    cluster.ssh(other, "systemd-run --quiet --unit edgectl-test-web python3 -m http.server 8099 --directory /run")
     try:
-        wait_for("the web server", lambda: "LISTEN" in cluster.ssh("gpu1", "ss -Hltn 'sport = 8099'"), 10)
+        wait_for("the web server", lambda: "LISTEN" in cluster.ssh(other, "ss -Hltn 'sport = 8099'"), 10)
         assert "Directory listing" in get(cluster, "nuc2", f"http://{outside}:8099/")
         assert "Directory listing" in get(cluster, "orin1", f"http://{outside}:8099/")
     finally:
-        cluster.ssh("gpu1", "systemctl stop edgectl-test-web")
+        cluster.ssh(other, "systemctl stop edgectl-test-web")
 
 
 def test_nothing_for_a_node_that_is_gone_leaves_by_the_default_route(cluster: Cluster) -> None:
@@ -125,20 +126,20 @@ def test_nothing_for_a_node_that_is_gone_leaves_by_the_default_route(cluster: Cl
 
 
 def test_a_lan_host_gets_nothing_through_a_node_into_the_tunnel(cluster: Cluster, pods: dict[str, str]) -> None:
-    via = cluster.lan_address("nuc2")
+    via, other = cluster.lan_address("nuc2"), cluster.outside
     tunnel = cluster.ready()["orin1"]
-    cluster.ssh("gpu1", f"ip route add {tunnel}/32 via {via} && ip route add {pods['orin1']}/32 via {via}")
+    cluster.ssh(other, f"ip route add {tunnel}/32 via {via} && ip route add {pods['orin1']}/32 via {via}")
     try:
         for target in (tunnel, pods["orin1"]):
             before = dropped(cluster, "nuc2")
             result = run(
-                [EDGECTL, "lab", "ssh", "--name", cluster.lab, "gpu1", "--", "ping", "-c", "2", "-W", "2", target],
+                [EDGECTL, "lab", "ssh", "--name", cluster.lab, other, "--", "ping", "-c", "2", "-W", "2", target],
                 check=False,
             )
             assert result.returncode != 0, f"{target} answered a LAN host through nuc2"
             assert dropped(cluster, "nuc2") >= before + 2, "the packets were lost elsewhere, not dropped by the guard"
     finally:
-        cluster.ssh("gpu1", f"ip route del {tunnel}/32; ip route del {pods['orin1']}/32")
+        cluster.ssh(other, f"ip route del {tunnel}/32; ip route del {pods['orin1']}/32")
 
 
 def dropped(cluster: Cluster, node: str) -> int:

@@ -33,9 +33,9 @@ TAINT = {"key": GPU, "value": "present", "effect": "NoSchedule"}
 EXAMPLES = ROOT / "examples" / "gpu"
 
 
-def apply(manifest: str) -> str:
+def apply(cluster: Cluster, manifest: str) -> str:
     """A control plane's command."""
-    return f"kubectl --kubeconfig /etc/kubernetes/admin.conf apply -f - <<'E'\n{manifest}\nE\n"
+    return f"{cluster.admin} apply -f - <<'E'\n{manifest}\nE\n"
 
 
 def offered(cluster: Cluster) -> str | None:
@@ -94,7 +94,7 @@ def running(cluster: Cluster, count: int) -> bool:
 @pytest.fixture(scope="module")
 def five_pods(cluster: Cluster) -> Iterator[Cluster]:
     """A deployment that wants one GPU more than there are."""
-    cluster.ssh("nuc1", apply(deployment(5)))
+    cluster.ssh("nuc1", apply(cluster, deployment(5)))
     wait_for("four pods to run", lambda: running(cluster, 4))
     yield cluster
     cluster.kubectl("delete", "deployment", "gpu", "--ignore-not-found", "--wait=true")
@@ -214,16 +214,16 @@ def test_a_taint_a_quota_and_a_registrys_key_are_there_as_long_as_they_are_asked
     edgectl("verify", "gpu", str(cluster.inventory))
 
     allowed = (EXAMPLES / "quota.yml").read_text().split("---")[-1]
-    cluster.ssh("nuc1", apply(allowed))
+    cluster.ssh("nuc1", apply(cluster, allowed))
     wait_for(
         "the pod to end well", lambda: cluster.get("pod", "gpu", "-n", "research")["status"]["phase"] == "Succeeded"
     )
     too_many = allowed.replace("nvidia.com/gpu: 1", "nvidia.com/gpu: 2").replace("name: gpu", "name: two")
-    refused = cluster.ssh("nuc1", f"({apply(too_many)}) 2>&1 || true")
+    refused = cluster.ssh("nuc1", f"({apply(cluster, too_many)}) 2>&1 || true")
     assert "exceeded quota: edgectl-gpu" in refused
     spec = {"nodeSelector": {"kubernetes.io/hostname": NODE}, "containers": [{"name": "c", "image": IMAGE}]}
     plain = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "plain"}, "spec": spec}
-    cluster.ssh("nuc1", apply(json.dumps(plain)))
+    cluster.ssh("nuc1", apply(cluster, json.dumps(plain)))
     wait_for("the other pod to be kept away", lambda: "untolerated taint" in json.dumps(cluster.get("pod", "plain")))
     cluster.kubectl("delete", "pod", "plain", "--wait=true")
 

@@ -138,5 +138,5 @@ def test_its_data_outlives_it_until_it_is_purged(cluster: Cluster) -> None:
     assert again == {"Namespace", "Objects"}
     edgectl("undeploy", "ollama", str(cluster.inventory), "--purge", "--yes")
     assert cluster.ssh(NODE, data).strip() == ""
-    assert "ollama" not in cluster.ssh(NODE, "ctr --namespace k8s.io images list --quiet")
+    assert "ollama" not in cluster.ssh(NODE, f"{cluster.ctr} images list --quiet")
     assert "workloads" not in cluster.kubectl("get", "namespaces")

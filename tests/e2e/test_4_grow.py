@@ -6,27 +6,20 @@ import json
 import shlex
 import time
 
-import yaml
-
-from tests.e2e.cluster import Cluster, edgectl, hosts_in_recap
-
-UNITS = ("kubelet", "containerd", "wg-quick@wg0", "edgectl-api-proxy")
+from tests.e2e.cluster import Cluster, edgectl, hosts_in_recap, put_in_worker
 
 
 def test_a_new_worker_joins_alone_and_appears_on_its_peers(cluster: Cluster) -> None:
-    before = {node: cluster.unit_starts(node, *UNITS) for node in ("nuc1", "nuc2", "orin1")}
-    hosts_file = cluster.inventory / "hosts.yml"
-    hosts = yaml.safe_load(hosts_file.read_text())
-    entry = yaml.safe_load((cluster.inventory / ".edgectl" / "gpu1.yml").read_text())
-    hosts["all"]["children"]["cluster"]["children"]["workers"]["hosts"]["gpu1"] = entry
-    hosts_file.write_text(yaml.safe_dump(hosts, sort_keys=False))
-    cluster.bootstrap("--limit", "gpu1")
-    assert sorted(cluster.ready()) == ["gpu1", "nuc1", "nuc2", "orin1"]
-    address = cluster.ready()["gpu1"]
+    new = cluster.outside
+    before = {node: cluster.unit_starts(node, *cluster.units(node)) for node in ("nuc1", "nuc2", "orin1")}
+    put_in_worker(cluster.inventory, new)
+    cluster.bootstrap("--limit", new)
+    assert sorted(cluster.ready()) == sorted([new, *before])
+    address = cluster.ready()[new]
     for node in before:
         assert f"{address}/32" in cluster.ssh(node, "wg show wg0 allowed-ips")
         cluster.ssh(node, f"ping -c 1 -W 5 {address}")
-    assert {node: cluster.unit_starts(node, *UNITS) for node in before} == before
+    assert {node: cluster.unit_starts(node, *cluster.units(node)) for node in before} == before
 
 
 def test_the_new_worker_has_got_the_driver_of_its_gpu_and_offers_it(cluster: Cluster) -> None:

@@ -21,7 +21,6 @@ import yaml
 
 from tests.e2e.cluster import EDGECTL, Cluster, edgectl, hosts_in_recap, run, wait_for
 from tests.e2e.test_1b_receipts import proved
-from tests.e2e.test_4_grow import UNITS
 from tests.e2e.test_6_secrets import run_logs
 
 NODES = ("nuc1", "nuc2", "gpu1", "orin1")
@@ -147,9 +146,9 @@ def laptop(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     """
     file = tmp_path_factory.mktemp("peer") / "laptop.conf"
     wait_for("the fast path", lambda: proved(cluster), 120, every=5)
-    before = {node: cluster.unit_starts(node, *UNITS) for node in NODES}
+    before = {node: cluster.unit_starts(node, *cluster.units(node)) for node in NODES}
     edgectl("peer", "add", "laptop", "-i", str(cluster.inventory), "--output", str(file), "--plain")
-    assert {node: cluster.unit_starts(node, *UNITS) for node in NODES} == before
+    assert {node: cluster.unit_starts(node, *cluster.units(node)) for node in NODES} == before
     yield file
     if "laptop" in state(cluster)["all"]["vars"].get("edgectl_state_peers", {}):
         edgectl("peer", "remove", "laptop", "-i", str(cluster.inventory), "--plain")
@@ -269,11 +268,11 @@ def test_a_limited_bootstrap_keeps_the_peer_and_a_full_one_finds_nothing_to_chan
 
 def test_a_removed_peer_is_gone_from_every_node_without_a_restart(cluster: Cluster, laptop: Path) -> None:
     known = peer_state(cluster)
-    before = {node: cluster.unit_starts(node, *UNITS) for node in NODES}
+    before = {node: cluster.unit_starts(node, *cluster.units(node)) for node in NODES}
     edgectl("peer", "remove", "laptop", "-i", str(cluster.inventory), "--plain")
     for node in NODES:
         assert known["wireguard_public_key"] not in cluster.ssh(node, "wg show wg0 peers; cat /etc/wireguard/wg0.conf")
         assert f"{known['wireguard_address']} " not in cluster.ssh(node, "ip route show dev wg0") + " "
-    assert {node: cluster.unit_starts(node, *UNITS) for node in NODES} == before
+    assert {node: cluster.unit_starts(node, *cluster.units(node)) for node in NODES} == before
     assert "edgectl_state_peers" not in state(cluster)["all"]["vars"]
     assert proved(cluster)

@@ -14,7 +14,7 @@ _ROLES = {"kubeadm": ("containerd", "kubeadm", "pod_network"), "k3s": ("k3s",)}
 
 
 def problems(inventory: Inventory) -> Iterator[Problem]:
-    """A distribution that is there, with options that have an effect on it; k3s from artifacts."""
+    """A distribution that is there, with options that have an effect on it."""
     if not inventory.hosts:
         return
     distribution = inventory.option("cluster_distribution", None)
@@ -28,8 +28,6 @@ def problems(inventory: Inventory) -> Iterator[Problem]:
         )
     elif distribution in _ROLES:
         yield from _of_others(inventory, str(distribution))
-        if distribution == "k3s":
-            yield from _k3s(inventory)
 
 
 def _of_others(inventory: Inventory, distribution: str) -> Iterator[Problem]:
@@ -44,14 +42,3 @@ def _of_others(inventory: Inventory, distribution: str) -> Iterator[Problem]:
                     "take it out",
                     key=key,
                 )
-
-
-def _k3s(inventory: Inventory) -> Iterator[Problem]:
-    if not inventory.option("cluster_artifacts_dir", None):
-        yield Problem(
-            inventory.place("cluster_distribution"),
-            "cluster_artifacts_dir is not set, and k3s comes from nowhere else in this release",
-            "it needs the program k3s and its archive of images, with a manifest.json that has their sha256",
-            "name such a directory, or set cluster_distribution: kubeadm",
-            key="cluster_artifacts_dir",
-        )

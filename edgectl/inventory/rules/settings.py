@@ -15,7 +15,7 @@ from edgectl.inventory.problem import Problem, Where
 # Known only once a host has been asked, or enrolled.
 _LATER = ("ansible_facts", "edgectl_state")
 # One value for all hosts: half a cluster with another pod network is no cluster.
-PER_HOST = ("cluster_gpu", "cluster_lan_address")
+PER_HOST = ("cluster_gpu", "cluster_lan_address", "cluster_node_labels", "cluster_node_taints")
 SHARED = (
     *("device_plugin_ngc_key", "device_plugin_ngc_namespaces", "device_plugin_quotas"),
     *("wireguard_network", "wireguard_topology"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -14,25 +14,63 @@ from edgectl import content
 from edgectl.inventory.model import Inventory
 from edgectl.inventory.options import known_options
 from edgectl.inventory.problem import Problem
+from edgectl.inventory.rules import distribution
 
 _RELEASE = re.compile(r"(\d+\.\d+)\.\d+")
 
 
 def problems(inventory: Inventory) -> Iterator[Problem]:
-    """cluster_version is a release of a minor that is known, and repository and artifacts offer that one."""
+    """cluster_version is a release of a minor that is known, or is locked; repository and artifacts offer that one."""
     if not inventory.hosts:
         return
     value = inventory.option("cluster_version", None)
     if value is None or isinstance(value, list | dict):  # said already
         return
-    release = _RELEASE.fullmatch(str(value))
-    if release is None:
+    asked, names = str(value), content.module_util("edgectl_locked")
+    wanted = str(inventory.option("cluster_distribution", None))
+    to_be_locked = isinstance(value, str) and _needs_lock(asked, wanted)
+    if not _RELEASE.fullmatch(asked) and not to_be_locked:
         yield _malformed(inventory, value)
         return
-    if release[1] not in known_minors():
-        yield _unknown(inventory, str(value))
-    yield from _other_repository(inventory, str(value), release[1])
-    yield from _other_artifacts(inventory, str(value))
+    try:
+        lock = names.read(str(inventory.path))
+    except names.LockError as error:
+        yield Problem(inventory.path / names.PATH, str(error), "", f"delete it and run: edgectl lock {inventory.path}")
+        return
+    needs_files = wanted == "k3s" and not inventory.option("cluster_artifacts_dir", None)
+    if (to_be_locked or needs_files) and wanted in distribution.MADE and not names.entry_of(lock, wanted, asked):
+        fix = f"edgectl lock {inventory.path}" + (", or set cluster_artifacts_dir" if not to_be_locked else "")
+        yield _not_locked(inventory, asked, lock.get("locked", {}).get(names.NAMES[wanted]), fix)
+    release = names.release(lock, wanted, asked)
+    if release is None:
+        return
+    minor = release.rpartition(".")[0]
+    if minor not in known_minors():
+        yield _unknown(inventory, release)
+    yield from _other_repository(inventory, release, minor)
+    yield from _other_artifacts(inventory, release)
+
+
+def _needs_lock(asked: str, wanted: str) -> bool:
+    """Whether it is a form of cluster_version that stands for a release which only a lock can tell."""
+    names = content.module_util("edgectl_locked")
+    forms = {"kubeadm": ("stable",), "k3s": ("stable", "latest")}
+    if wanted not in forms:
+        return False
+    of_k3s = wanted == "k3s" and bool(names.exact(asked)) and "+" in asked
+    return asked in forms[wanted] or bool(names.minor(asked)) or of_k3s
+
+
+def _not_locked(inventory: Inventory, asked: str, held: Mapping[str, str] | None, fix: str) -> Problem:
+    return Problem(
+        inventory.place("cluster_version"),
+        f"cluster_version {asked} is not locked",
+        f"the lock has {held['version']}, for {held['asked']}"
+        if held
+        else "a lock says which release that is, and has the sha256 of its files",
+        fix,
+        key="cluster_version",
+    )
 
 
 @cache
@@ -53,8 +91,6 @@ def _malformed(inventory: Inventory, value: object) -> Problem:
         fix = f'did you mean "{text}"?'
     elif str(default).startswith(f"{text}."):
         fix = f'name the patch release too, in quotes: "{default}"'
-    elif re.fullmatch(r"\d+\.\d+", text) and not isinstance(value, float):
-        fix = f'name the patch release too, in quotes: "{text}.0"'
     else:
         fix = f'for example cluster_version: "{default}"'
     return Problem(inventory.place("cluster_version"), f"cluster_version is {value!r}", why, fix, key="cluster_version")
@@ -101,14 +137,15 @@ def _other_artifacts(inventory: Inventory, version: str) -> Iterator[Problem]:
             place,
             "cluster_artifacts_dir holds no manifest.json that can be read",
             f"it is {directory}, on this machine",
-            "name a directory that `edgectl lab build` made, or leave it out to fetch from upstream",
+            "name a directory that `edgectl fetch` has filled, or leave it out to fetch from upstream",
             key="cluster_artifacts_dir",
         )
         return
     if version not in offered:
+        kind = "k3s" if wanted == "k3s" else "Kubernetes"
         yield Problem(
             place,
-            f"cluster_artifacts_dir has no {'k3s' if wanted == 'k3s' else 'Kubernetes'} {version}, which cluster_version asks for",
+            f"cluster_artifacts_dir has no {kind} {version}, which cluster_version asks for",
             f"its manifest.json names {', '.join(offered) or 'no ' + wanted}",
             f'set cluster_version: "{offered[-1]}"' if offered else "",
             key="cluster_artifacts_dir",

@@ -10,7 +10,7 @@ from .model import Finding, HostState, check
 DEFAULT_WIREGUARD_PORT = 51871
 # Bridges and tunnels of Kubernetes' own network plugins: their routes lie in the pod network by design.
 POD_INTERFACES = ("cni0", "flannel.1", "flannel-wg", "kube-ipvs0", "cilium_host", "nodelocaldns")
-# Marks the routes of role pod_network (protocol= in roles/pod_network/templates/pod-network.j2).
+# Marks the routes of roles pod_network and k3s (protocol in their templates).
 OUR_ROUTES = "71"
 RANGES = {
     "wireguard_network": "the tunnel network",
@@ -249,3 +249,61 @@ def endpoint_is_not_mdns(host: HostState) -> Optional[Finding]:
         evidence=f"cluster_endpoint: {endpoint}",
         fix="set cluster_endpoint to a name below .internal or of your own domain",
     )
+
+
+@check(layer="network", id="N-POLICIES-JETSON", nodes_only=True)
+def policies_are_possible_on_a_jetson(host: HostState) -> Optional[Finding]:
+    """NVIDIA's kernels have no ipset (edgectl/compat/data/kernel.yml), and k3s has one switch for all nodes."""
+    if not _policies_enforced(host) or not host.jetson or host.option("k3s_network_policy", "auto") != "auto":
+        return None
+    return Finding(
+        what="this is the first Jetson of a cluster in which k3s enforces NetworkPolicies, which its kernel can't",
+        evidence="k3s_network_policy: auto was decided when the cluster was made; the switch is one for all nodes",
+        fix=f"k3s_network_policy: disabled, and a run of all hosts. k3s then restarts on {_in_turn(_servers(host))}, and on "
+        "the agents after that; pods go on meanwhile. From then on every pod may talk to every other one, on all nodes; "
+        f"or k3s_network_policy: enabled, which keeps it for the other nodes: pods on {host.name} go unprotected",
+    )
+
+
+@check(layer="network", id="N-POLICIES-END", nodes_only=True)
+def policies_end_for_all(host: HostState) -> Optional[Finding]:
+    """What the switch costs is told before it is done, once, to the first server."""
+    servers = _servers(host)
+    if not _policies_enforced(host) or host.option("k3s_network_policy") != "disabled" or host.name not in servers[:1]:
+        return None
+    left_out = [one.name for one in host.others if one.is_node and not one.in_play]
+    return Finding(
+        what="k3s stops enforcing NetworkPolicies in this cluster: every pod may talk to every other one, on all nodes",
+        evidence=f"k3s_network_policy: disabled; k3s restarts on {_in_turn(servers)}, then on the agents"
+        + (f". Not part of this run, and as before until one has them: {', '.join(left_out)}" if left_out else ""),
+        fix="nothing, where that is what you want; else k3s_network_policy: enabled",
+        severity="warning",
+    )
+
+
+@check(layer="network", id="N-POLICIES-LEFT-OUT", nodes_only=True)
+def policies_end_where_the_servers_are(host: HostState) -> Optional[Finding]:
+    """An agent learns from its server whether to enforce; without the servers nothing would have changed."""
+    left_out = [one.name for one in host.others if one.is_control_plane and not one.in_play]
+    first = host.name == min(one.name for one in [host, *host.others] if one.in_play)
+    if not _policies_enforced(host) or host.option("k3s_network_policy") != "disabled" or not left_out or not first:
+        return None
+    return Finding(
+        what="k3s_network_policy is disabled now, and this run leaves out servers, which decide that",
+        evidence=f"k3s enforces NetworkPolicies; not part of this run: {', '.join(left_out)}",
+        fix="run it for all hosts at once, without --limit",
+    )
+
+
+def _policies_enforced(host: HostState) -> bool:
+    """As the state file remembers; a cluster that is not made yet has nothing to lose."""
+    of_cluster = host.option("edgectl_state_cluster") or {}
+    return host.option("cluster_distribution") == "k3s" and of_cluster.get("network_policy") is True
+
+
+def _servers(host: HostState) -> list[str]:
+    return sorted(one.name for one in [host, *host.others] if one.is_control_plane)
+
+
+def _in_turn(names: list[str]) -> str:
+    return ", ".join(names) + (", one after the other" if len(names) > 1 else "")

@@ -32,6 +32,41 @@ def broken(path, value, **more):
     return path, value, more
 
 
+# A cluster made by k3s without a Jetson.
+ENFORCED = {"option_cluster_distribution": "k3s", "option_edgectl_state_cluster": {"network_policy": True}}
+def foreign_k3s(**different):
+    """A k3s server on nuc1 that somebody installed; by itself it may be taken over by THIS inventory."""
+    own = {
+        "role": "control_plane",
+        "version": "1.35.4",
+        "release": "v1.35.4+k3s1",
+        "cluster_ca_hash": "sha256:" + "3" * 64,
+        "adopted": False,
+        "unit": "/etc/systemd/system/k3s.service",
+        "node_name": "nuc1",
+        "nodes": ["nuc1"],
+        "datastore": "sqlite",
+        "network_policy": True,
+        "options": {},
+        "problems": [],
+        "scripts": [],
+    }
+    return {
+        "role": None, "distribution": None, "cluster_ca_hash": None, "k3s_present": True, "made_by_edgectl": False,
+        "leftovers": [], "k3s": {**own, **different}, "k3s_templates": [],
+    }  # fmt: skip
+
+
+OF_K3S = {
+    "option_cluster_distribution": "k3s",
+    "option_edgectl_state_cluster": {},
+    "option_cluster_pod_cidr": "10.42.0.0/16",
+    "option_cluster_service_cidr": "10.43.0.0/16",
+    "option_cluster_domain": "cluster.local",
+}
+ADOPTING = {**OF_K3S, "option_k3s_adopt": True}
+TEMPLATE = "/var/lib/rancher/k3s/agent/etc/containerd/config.toml.tmpl"
+
 # id -> (what is broken, severity, words that must stand in the finding)
 CASES = {
     "I-NOT-ROOT": (broken("identity.root", False), "error", "ansible_become"),
@@ -94,6 +129,21 @@ CASES = {
         "ufw allow 51871/udp",
     ),
     "N-FIREWALLD-ACTIVE": (broken("units", {"firewalld.service": {"active": "active"}}), "warning", "firewall-cmd"),
+    "N-POLICIES-JETSON": (
+        broken("jetson", ORIN, **ENFORCED),
+        "error",
+        "k3s then restarts on nuc1, nuc2, orin1, one after the other",
+    ),
+    "N-POLICIES-END": (
+        broken("os.name", "x", option_k3s_network_policy="disabled", **ENFORCED),
+        "warning",
+        "every pod may talk to every other one",
+    ),
+    "N-POLICIES-LEFT-OUT": (
+        broken("os.name", "x", option_k3s_network_policy="disabled", left_out="nuc2", **ENFORCED),
+        "error",
+        "not part of this run: nuc2",
+    ),
     "N-ENDPOINT-LOCAL": (broken("os.name", "x", option_cluster_endpoint="api.lab.local"), "error", "api.lab.local"),
     "R-CONTAINERD-CRI-DISABLED": (broken("containerd.disabled_plugins", ["cri"]), "error", "containerd_enable_cri"),
     "R-CONTAINERD-TOO-OLD": (broken("containerd.version", "1.5.9"), "error", "1.6.0"),
@@ -158,6 +208,18 @@ CASES = {
         "/var/lib/kubelet",
     ),
     "C-K3S-PRESENT": (broken("kubernetes.k3s_present", True), "error", "k3s-uninstall.sh"),
+    "C-K3S-OTHER-CLUSTER": (
+        broken("kubernetes", foreign_k3s(), **{**ADOPTING, "option_edgectl_state_cluster": {"ca_hash": "sha256:4"}}),
+        "error",
+        "sudo k3s-uninstall.sh",
+    ),
+    "C-K3S-ADOPTED": (broken("kubernetes", foreign_k3s(), **ADOPTING), "warning", "data in sqlite"),
+    "C-K3S-DIFFERS": (broken("kubernetes", foreign_k3s(node_name="pi"), **ADOPTING), "error", "name the host pi"),
+    "C-K3S-TEMPLATE": (
+        broken("kubernetes.k3s_templates", [{"path": TEMPLATE, "base": False}], **OF_K3S),
+        "warning",
+        f"sudo mv {TEMPLATE}",
+    ),
     "C-PORT-TAKEN": (
         broken("network.listening", [{"protocol": "tcp", "port": 6443, "local": False, "process": "nginx"}]),
         "error",
@@ -594,7 +656,130 @@ def test_the_ports_of_a_node_are_free_where_k3s_itself_has_them(states, options,
     assert ids(run_checks(states, options)) == ["C-PORT-TAKEN"] * problems
 
 
+def option(*values, secret=False):
+    return {"values": None if secret else list(values), "from": ["/etc/rancher/k3s/config.yaml"]}
+
+
+def k3s_findings(states, of_hosts, adopt=True, **different):
+    """Findings about a foreign k3s on nuc1; id -> finding."""
+    break_host(states, of_hosts, "kubernetes", foreign_k3s(**different), {**OF_K3S, "option_k3s_adopt": adopt})
+    found = of_k3s(states, of_hosts)
+    assert len(found) == len({finding.id for finding in found}), found
+    return {finding.id: finding for finding in found}
+
+
+def of_k3s(states, options, host=HOST):
+    # The sound host's ports are those of kubeadm's programs.
+    return [one for one in run_checks(states, options) if one.host == host and one.id.startswith("C-K3S")]
+
+
+def test_a_k3s_that_edgectl_did_not_install_is_refused_with_what_taking_it_over_would_change(states, options):
+    found = k3s_findings(
+        states, options, adopt=False,
+        options={"node-label": option("shelf=left"), "token": option(secret=True), "node-ip": option("192.168.1.11")},
+    )  # fmt: skip
+    assert list(found) == ["C-K3S-PRESENT"]
+    finding = found["C-K3S-PRESENT"]
+    assert finding.severity == "error"
+    assert finding.fix.startswith("k3s_adopt: true")
+    for words in ("v1.35.4+k3s1", "data in sqlite", "192.168.1.11 into the tunnel", "node-label shelf=left", "token"):
+        assert words in finding.evidence
+
+
+def test_leftovers_of_k3s_without_a_node_are_not_taken_over(states, options):
+    break_host(states, options, "kubernetes", {**foreign_k3s(), "k3s": None}, ADOPTING)
+    assert ids(of_k3s(states, options)) == ["C-K3S-PRESENT"]
+
+
+@pytest.mark.parametrize(
+    ("different", "words"),
+    [
+        ({"options": {"cluster-cidr": option("10.9.0.0/16")}}, 'cluster_pod_cidr: "10.9.0.0/16"'),
+        ({"options": {"service-cidr": option("10.9.0.0/16")}}, 'cluster_service_cidr: "10.9.0.0/16"'),
+        ({"options": {"cluster-domain": option("home.arpa")}}, 'cluster_domain: "home.arpa"'),
+        (
+            {"options": {"kube-controller-manager-arg": option("v=2", "node-cidr-mask-size=26")}},
+            'cluster_pod_prefix: "26"',
+        ),
+        ({"version": "1.34.1"}, 'cluster_version: "1.34.1"'),
+        ({"options": {"docker": option("true")}}, "do without docker"),
+        ({"options": {"data-dir": option("/srv/k3s")}}, "do without data-dir"),
+        ({"options": {"container-runtime-endpoint": option(secret=True)}}, "do without container-runtime-endpoint"),
+        ({"nodes": ["nuc1", "pi4"]}, "kubectl delete node pi4"),
+        ({"problems": ["line 3 is not understood"]}, "config.yaml"),
+    ],
+)
+def test_what_cannot_change_in_a_k3s_that_runs_has_to_stand_in_the_inventory(states, options, different, words):
+    found = k3s_findings(states, options, **different)
+    assert found["C-K3S-DIFFERS"].severity == "error"
+    assert words in found["C-K3S-DIFFERS"].fix
+
+
+@pytest.mark.parametrize(
+    "same", [{"options": {"docker": option("false")}}, {"options": {"data-dir": option("/var/lib/rancher/k3s")}}]
+)
+def test_an_option_that_is_as_without_it_stands_in_nobodys_way(states, options, same):
+    assert list(k3s_findings(states, options, **same)) == ["C-K3S-ADOPTED"]
+
+
+@pytest.mark.parametrize(("ca", "wanted"), [("3", "C-K3S-ADOPTED"), ("5", "C-K3S-OTHER-CLUSTER")])
+def test_an_agent_is_taken_over_where_the_control_plane_has_its_cluster(states, options, ca, wanted):
+    for name in (HOST, "nuc2"):
+        agent = {"role": "worker", "cluster_ca_hash": "sha256:" + ca * 64} if name == "nuc2" else {}
+        states[name]["kubernetes"] = foreign_k3s(node_name=name, **agent)
+        groups = ["cluster", "control_plane" if name == HOST else "workers"]
+        options[name].update(group_names=groups)
+        options[name].update({key.removeprefix("option_"): value for key, value in ADOPTING.items()})
+    of_agent = of_k3s(states, options, "nuc2")
+    assert ids(of_agent) == [wanted]
+    if wanted == "C-K3S-OTHER-CLUSTER":
+        assert "nuc1 has sha256:3333" in of_agent[0].evidence
+
+
+def test_an_agent_without_a_cluster_at_the_control_plane_is_anothers(states, options):
+    options[HOST]["group_names"] = ["cluster", "workers"]
+    for name in ("nuc2", "orin1"):
+        states[name]["kubernetes"] = {"role": None}
+    found = k3s_findings(states, options, role="worker")
+    assert "the control plane has none yet" in found["C-K3S-OTHER-CLUSTER"].evidence
+
+
+def test_a_server_that_the_inventory_takes_for_an_agent_is_named(states, options):
+    options[HOST]["group_names"] = ["cluster", "workers"]
+    break_host(states, options, "kubernetes", foreign_k3s(), ADOPTING)
+    options[HOST]["edgectl_state_cluster"] = {"ca_hash": "sha256:" + "3" * 64}
+    [finding] = of_k3s(states, options)
+    assert (finding.id, finding.fix) == ("C-K3S-OTHER-CLUSTER", "move nuc1 to group control_plane")
+
+
+def test_a_template_that_takes_in_k3s_own_is_no_finding(states, options):
+    break_host(states, options, "kubernetes.k3s_templates", [{"path": TEMPLATE, "base": True}], OF_K3S)
+    assert "C-K3S-TEMPLATE" not in ids(run_checks(states, options))
+
+
 def test_a_k3s_that_edgectl_did_not_install_is_refused_also_where_k3s_is_wanted(states, options):
     options[HOST]["cluster_distribution"] = "k3s"
     states[HOST]["kubernetes"].update(distribution=None, role=None, made_by_edgectl=False, k3s_present=True)
     assert "C-K3S-PRESENT" in ids(run_checks(states, options))
+
+
+@pytest.mark.parametrize(
+    ("policy", "decided", "found"),
+    [
+        ("auto", True, ["N-POLICIES-JETSON"]),
+        ("auto", False, []),  # decided when the first Jetson came
+        ("auto", None, []),  # the cluster is made in this run
+        ("enabled", True, []),
+        ("disabled", True, ["N-POLICIES-END"]),
+        ("disabled", False, []),
+    ],
+)
+def test_the_switch_for_network_policies_is_spoken_of_only_where_it_is_thrown(states, options, policy, decided, found):
+    for name in states:
+        options[name]["cluster_distribution"] = "k3s"
+        options[name]["k3s_network_policy"] = policy
+        options[name]["edgectl_state_cluster"] = {"network_policy": decided} if decided is not None else {}
+        states[name]["kubernetes"].update(distribution="k3s")
+    states["orin1"]["jetson"] = ORIN
+    said = [finding for finding in run_checks(states, options) if finding.id.startswith("N-POLICIES")]
+    assert [finding.id for finding in said] == found

@@ -27,7 +27,7 @@ class Api:
             "spec": {"taints": list(there)} if there else {},
         }
         self.conflicts, self.check_mode, self.missing = conflicts, check_mode, missing
-        self.params = {"node": "orin1", "taint": TAINT, "state": "present"}
+        self.params: dict[str, Any] = {"node": "orin1", "annotation": "edgectl.io/taint"}
 
     def run_command(self, command: list[str], data: str | None, handle_exceptions: bool) -> tuple[int, str, str]:
         if self.missing:
@@ -46,7 +46,10 @@ class Api:
         return 0, "", ""
 
     def __call__(self, state: str) -> bool:
-        self.params["state"] = state
+        return self.has([TAINT] if state == "present" else [])
+
+    def has(self, wanted: list[str]) -> bool:
+        self.params["taints"] = wanted
         return bool(taints.bring_about(self, taints.Kubectl(self, ["kubectl"]))["changed"])
 
     @property
@@ -97,3 +100,30 @@ def test_a_dry_run_says_what_would_change_and_changes_nothing() -> None:
     assert api.taints == [CONTROL_PLANE]
     assert Api(check_mode=True, missing=True)("present"), "there is no cluster yet"
     assert not Api(check_mode=True, missing=True)("absent")
+
+
+def test_of_several_those_go_that_are_no_longer_wanted_and_the_others_stay_as_they_are() -> None:
+    api = Api(CONTROL_PLANE)
+    assert api.has(["battery=yes:NoSchedule", "dark:NoExecute"])
+    assert not api.has(["battery=yes:NoSchedule", "dark:NoExecute"])
+    assert api.has(["dark:NoExecute", "far=away:PreferNoSchedule"])
+    assert [one["key"] for one in api.taints] == [CONTROL_PLANE["key"], "dark", "far"]
+    assert api.has(["dark:NoExecute"])
+    assert api.has([])
+    assert api.taints == [CONTROL_PLANE]
+
+
+def test_one_that_the_api_lists_without_its_empty_value_is_known_again() -> None:
+    api = Api()
+    api.has(["dark:NoExecute"])
+    api.node["spec"]["taints"] = [{"key": "dark", "effect": "NoExecute"}]
+    assert not api.has(["dark:NoExecute"])
+    assert api.has([])
+    assert api.taints == []
+
+
+def test_another_value_takes_the_place_of_the_first() -> None:
+    api = Api()
+    api.has(["battery=yes:NoSchedule"])
+    assert api.has(["battery=low:NoSchedule"])
+    assert api.taints == [{"key": "battery", "value": "low", "effect": "NoSchedule"}]

@@ -132,3 +132,7 @@ def test_a_tree_keeps_modes_and_links_and_is_roots_whoever_made_it(tmp_path: Pat
     assert found["opt/one/data"].mode == 0o644
     assert found["opt/one/bin/again"].linkname == "run"
     assert {(member.uid, member.gid, member.mtime, member.uname) for member in found.values()} == {(0, 0, 0, "")}
+
+
+def test_each_distribution_has_its_own_artifact_directory() -> None:
+    assert artifacts.directory((), "k3s") != artifacts.directory()

@@ -73,7 +73,7 @@ def test_the_log_of_a_build_is_only_of_that_build(part):
 
 def test_the_artifact_directory_has_the_files_of_all_parts_and_no_copies(part, monkeypatch):
     parts = [part(name)[0] for name in ("one", "two")]
-    monkeypatch.setattr(artifacts, "_parts", lambda entries: tuple(parts))
+    monkeypatch.setattr(artifacts, "_parts", lambda *_: tuple(parts))
     directory = artifacts.build(Silent())
     assert manifest.complete(directory)
     assert [file["name"] for file in json.loads((directory / "manifest.json").read_text())["files"]] == ["one", "two"]
@@ -82,7 +82,7 @@ def test_the_artifact_directory_has_the_files_of_all_parts_and_no_copies(part, m
 
 def test_a_change_of_one_part_leaves_the_other_as_it_is(part, monkeypatch):
     (one, filled_one), (two, filled_two) = part("one"), part("two")
-    monkeypatch.setattr(artifacts, "_parts", lambda entries: (one, two))
+    monkeypatch.setattr(artifacts, "_parts", lambda *_: (one, two))
     before = artifacts.build(Silent())
     (two.source / "recipe").write_text("changed")
     after = artifacts.build(Silent())
@@ -91,6 +91,6 @@ def test_a_change_of_one_part_leaves_the_other_as_it_is(part, monkeypatch):
 
 
 def test_what_is_of_nvidia_is_a_part_of_its_own(monkeypatch):
-    names = [made.name for made in artifacts._parts([])]
+    names = [made.name for made in artifacts._parts([], "kubeadm")]
     assert names == ["kubernetes", "nvidia", "ollama"]
-    assert nvidia.part() in artifacts._parts([])
+    assert nvidia.part() in artifacts._parts([], "kubeadm")

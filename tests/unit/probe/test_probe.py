@@ -490,3 +490,84 @@ def test_a_k3s_without_that_mark_is_seen_and_taken_for_nobodys_node(tmp_path):
     (tmp_path / "etc/rancher/k3s").mkdir(parents=True)
     found = probe_module.probe(str(tmp_path))["kubernetes"]
     assert (found["k3s_present"], found["role"], found["made_by_edgectl"]) == (True, None, False)
+
+
+def hand_installed_k3s(root, role="server"):
+    """The layout of get.k3s.io, with options in each of the places that it knows."""
+    unit, directory = ("k3s", "server/tls") if role == "server" else ("k3s-agent", "agent")
+    certificate = (DATA / "debian12_control_plane/etc/kubernetes/pki/ca.crt").read_text()
+    files = {
+        f"etc/systemd/system/{unit}.service": (
+            "[Service]\nEnvironmentFile=-/etc/default/%N\n"
+            f"EnvironmentFile=-/etc/systemd/system/{unit}.service.env\n"
+            f"ExecStart=/usr/local/bin/k3s \\\n    {role} \\\n\t'--token' \\\n\t'from-the-unit' \\\n"
+            "\t'--node-label' \\\n\t'shelf=left' \\\n\n"
+        ),
+        f"etc/systemd/system/{unit}.service.env": "K3S_NODE_NAME='Cellar'\nK3S_TOKEN='from-the-variables'\n",
+        "etc/rancher/k3s/config.yaml": (
+            "cluster-cidr: 10.9.0.0/16 # not the usual one\nkubelet-arg:\n- max-pods=40\ntoken: from-the-file\n"
+            "disable-network-policy: yes\n"
+        ),
+        "etc/rancher/k3s/config.yaml.d/20-more.yaml": 'kubelet-arg+: ["v=2"]\ncluster-cidr: "10.8.0.0/16"\n',
+        f"var/lib/rancher/k3s/{directory}/server-ca.crt": certificate,
+        "var/lib/rancher/k3s/server/db/state.db": "",
+        "usr/local/bin/k3s": "",
+        "usr/local/bin/k3s-uninstall.sh": "",
+        ".commands/k3s-version": "k3s version v1.33.1+k3s1 (99d91538)\ngo version go1.24.2\n",
+        ".commands/k3s-nodes": '{"items": [{"metadata": {"name": "cellar"}}, {"metadata": {"name": "attic"}}]}',
+    }
+    for path, content in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(content)
+    return probe_module.public_key_hash(certificate)
+
+
+def test_a_k3s_that_was_installed_by_hand_is_described_without_its_secrets(tmp_path):
+    ca_hash = hand_installed_k3s(tmp_path)
+    kubernetes = probe_module.probe(str(tmp_path))["kubernetes"]
+    assert (kubernetes["role"], kubernetes["distribution"], kubernetes["made_by_edgectl"]) == (None, None, False)
+    found = kubernetes["k3s"]
+    assert (found["role"], found["version"], found["release"]) == ("control_plane", "1.33.1", "v1.33.1+k3s1")
+    assert (found["cluster_ca_hash"], found["datastore"], found["node_name"]) == (ca_hash, "sqlite", "cellar")
+    assert (found["nodes"], found["network_policy"], found["problems"]) == (["attic", "cellar"], False, [])
+    assert found["scripts"] == ["/usr/local/bin/k3s-uninstall.sh"]
+    options = found["options"]
+    assert options["kubelet-arg"]["values"] == ["max-pods=40", "v=2"]
+    assert options["cluster-cidr"] == {
+        "values": ["10.8.0.0/16"],
+        "from": ["/etc/rancher/k3s/config.yaml.d/20-more.yaml"],
+    }
+    assert options["node-label"] == {"values": ["shelf=left"], "from": ["/etc/systemd/system/k3s.service"]}
+    assert options["token"]["values"] is None
+    assert "from-the-" not in json.dumps(kubernetes)
+
+
+def test_an_agent_is_told_from_a_server(tmp_path):
+    hand_installed_k3s(tmp_path, "agent")
+    found = probe_module.probe(str(tmp_path))["kubernetes"]["k3s"]
+    assert (found["role"], found["unit"], found["datastore"]) == (
+        "worker", "/etc/systemd/system/k3s-agent.service", None
+    )  # fmt: skip
+
+
+def test_of_a_k3s_that_was_taken_over_the_probe_tells_what_it_was(tmp_path):
+    hand_installed_k3s(tmp_path)
+    adopted = tmp_path / "var/lib/edgectl/adopted/k3s.json"
+    adopted.parent.mkdir(parents=True)
+    adopted.write_text('{"adopted": true, "unit": "/etc/systemd/system/k3s.service"}')
+    # Without the mark it has only been begun with.
+    assert probe_module.probe(str(tmp_path))["kubernetes"]["k3s"]["adopted"] is False
+    (tmp_path / "var/lib/edgectl/k3s.json").write_text('{"phase": "joined", "version": "1.33.1"}')
+    kubernetes = probe_module.probe(str(tmp_path))["kubernetes"]
+    assert (kubernetes["made_by_edgectl"], kubernetes["k3s"]["adopted"]) == (True, True)
+
+
+def test_templates_of_containerds_configuration_are_found(tmp_path):
+    directory = tmp_path / "var/lib/rancher/k3s/agent/etc/containerd"
+    directory.mkdir(parents=True)
+    (directory / "config.toml.tmpl").write_text("[plugins.opt]\n")
+    (directory / "config-v3.toml.tmpl").write_text('{{ template "base" . }}\n[plugins.mine]\n')
+    found = probe_module.probe(str(tmp_path))["kubernetes"]["k3s_templates"]
+    assert [(Path(one["path"]).name, one["base"]) for one in found] == [
+        ("config-v3.toml.tmpl", True), ("config.toml.tmpl", False)
+    ]  # fmt: skip

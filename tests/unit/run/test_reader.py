@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from edgectl.output.jsonl import document
-from edgectl.run.events import Failure, HostDone, Noted, PhaseFinished, PhaseStarted, Restarted, Status, Tally, Waiting
+from edgectl.run.events import Failure, HostDone, Noted, PhaseFinished, PhaseStarted, Restarted, Status, Tally, Waiting, Warned
 from edgectl.run.reader import HIDDEN, EventReader
 from edgectl.run.redact import Redactor
 
@@ -99,6 +99,14 @@ def test_nothing_of_a_modules_result_travels_on_but_what_is_meant_for_the_cli() 
     kept = [e.result for e in events() if isinstance(e, HostDone) and e.result]
     assert kept
     assert all(result == {"edgectl_summary": {"nodes": [{"name": "nuc1", "ready": True}]}} for result in kept)
+
+
+def test_warnings_of_preflight_that_stop_nobody_are_told() -> None:
+    finding = {"host": "nuc1", "what": "swap stays on", "evidence": "zram0", "fix": "none", "severity": "warning"}
+    data = {"host": "nuc1", "task": "Every problem", "res": {"findings": [finding]}}
+    told = EventReader().read({"event": "runner_on_ok", "event_data": data})
+    [warned] = [event for event in told if isinstance(event, Warned)]
+    assert (warned.level, warned.text) == ("warning", "warning: nuc1: swap stays on\n    seen: zram0\n    fix: none")
 
 
 def test_findings_of_preflight_are_kept() -> None:

@@ -1,0 +1,1 @@
+"""Upstreams: what they say, what is locked, what is fetched."""
