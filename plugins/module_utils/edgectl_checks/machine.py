@@ -117,7 +117,7 @@ def disk_has_room(host: HostState) -> Optional[Finding]:
 
 @check(layer="machine", id="M-DISK-SLOW", nodes_only=True)
 def datastore_has_a_fast_disk(host: HostState) -> Optional[Finding]:
-    """etcd waits for the disk at each write; where that takes long, leaders are lost (etcd.io, "Hardware recommendations").
+    """etcd waits for the disk at each write, and loses its leader where that takes long (etcd.io, "Hardware").
 
     docs.k3s.io, "High Availability Embedded etcd", names SD cards and eMMC, which wear out under it as well.
     """
@@ -130,7 +130,8 @@ def datastore_has_a_fast_disk(host: HostState) -> Optional[Finding]:
         return None
     return Finding(
         what="etcd would be on an SD card or eMMC" if card else "etcd would be on a rotating disk",
-        evidence=f"/var/lib is on {disk.device}" + ("" if card else ", which turns (/sys/class/block, queue/rotational)"),
+        evidence=f"/var/lib is on {disk.device}"
+        + ("" if card else ", which turns (/sys/class/block, queue/rotational)"),
         fix=f"put /var/lib on an SSD or NVMe disk, or make another host the control plane instead of {host.name}",
         severity="warning",
     )

@@ -34,6 +34,8 @@ def broken(path, value, **more):
 
 # A cluster made by k3s without a Jetson.
 ENFORCED = {"option_cluster_distribution": "k3s", "option_edgectl_state_cluster": {"network_policy": True}}
+
+
 def foreign_k3s(**different):
     """A k3s server on nuc1 that somebody installed; by itself it may be taken over by THIS inventory."""
     own = {

@@ -156,7 +156,8 @@ def test_the_first_of_several_servers_makes_etcd_and_the_others_join_it_with_the
 
 def test_servers_agree_on_what_k3s_wants_to_be_the_same_on_all(three: dict[str, dict[str, Any]]) -> None:
     own = {"advertise-address", "cluster-init", "node-ip", "node-name", "server", "tls-san", "token-file"}
-    shared = [{key: v for key, v in three[name]["config"].items() if key not in own} for name in ("nuc1", "nuc2", "nuc3")]
+    configs = [three[name]["config"] for name in ("nuc1", "nuc2", "nuc3")]
+    shared = [{key: value for key, value in config.items() if key not in own} for config in configs]
     assert shared[0] == shared[1] == shared[2]
     assert shared[0]["secrets-encryption"] is True
 
