@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -14,6 +15,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 	core "k8s.io/api/core/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -47,6 +49,17 @@ func buryRemoved() {
 	}
 }
 
+// watchRemoval hears etcd say that others have removed this member, and leaves the tombstone (pkg/executor/embed.go).
+type watchRemoval struct{}
+
+func (watchRemoval) Write(said []byte) (int, error) {
+	if bytes.Contains(said, []byte("data-dir used by this member must be removed")) {
+		log.Print(`level=info msg="This node has been removed from the cluster - please restart k3s to rejoin the cluster"`)
+		os.WriteFile(tombstone, nil, 0o600)
+	}
+	return os.Stderr.Write(said)
+}
+
 func etcdClient(endpoints ...string) (*clientv3.Client, error) {
 	tlsDir := serverDir + "/tls/etcd/"
 	certificate, err := tls.LoadX509KeyPair(tlsDir+"client.crt", tlsDir+"client.key")
@@ -56,7 +69,7 @@ func etcdClient(endpoints ...string) (*clientv3.Client, error) {
 	trusted := x509.NewCertPool()
 	trusted.AppendCertsFromPEM([]byte(fileContent(tlsDir + "server-ca.crt")))
 	return clientv3.New(clientv3.Config{
-		Endpoints: endpoints, DialTimeout: 5 * time.Second, DialKeepAliveTime: 30 * time.Second, DialKeepAliveTimeout: 10 * time.Second,
+		Logger: zap.NewNop(), Endpoints: endpoints, DialTimeout: 5 * time.Second, DialKeepAliveTime: 30 * time.Second, DialKeepAliveTimeout: 10 * time.Second,
 		TLS: &tls.Config{RootCAs: trusted, Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
 	})
 }

@@ -64,6 +64,9 @@ func start(name string, as *syscall.SysProcAttr, path string, arguments ...strin
 		command := exec.Command(path)
 		command.Args = append([]string{name}, arguments...)
 		command.Stdout, command.Stderr = os.Stdout, os.Stderr
+		if name == "etcd" {
+			command.Stderr = watchRemoval{}
+		}
 		command.Env = append(withoutNotify(), "NODE_NAME="+nodeName())
 		command.SysProcAttr = as
 		started <- command.Start()

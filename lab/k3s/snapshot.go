@@ -14,6 +14,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/grpclog"
 )
 
 // Snapshots by hand and by the clock, with the names, the place and the table of docs.k3s.io, "k3s etcd-snapshot". k3s'
@@ -130,6 +131,7 @@ func runSnapshot(arguments []string) {
 	}
 	switch command {
 	case "save":
+		grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 		client, err := etcdClient(etcdLocal)
 		check(err, "etcd")
 		name, err := saveSnapshot(client, o, base, strings.ToLower(o.one("node-name", hostname())))

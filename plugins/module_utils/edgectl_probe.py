@@ -404,9 +404,22 @@ def disks(host: Host) -> list[dict[str, Any]]:
                 "fstype": fstype,
                 "size_bytes": size.f_blocks * size.f_frsize,
                 "free_bytes": size.f_bavail * size.f_frsize,
+                "rotational": rotational(host, device),
             }
         )
     return host.measured("disks", measured)
+
+
+def rotational(host: Host, device: str | None) -> bool | None:
+    """Whether the disk of a block device turns; None where there is no disk, as below a container."""
+    name = os.path.basename(os.path.realpath(device or ""))
+    for place in ("queue", "../queue"):  # of the disk itself, of a partition's disk
+        try:
+            with open(host.path("/sys/class/block/{}/{}/rotational".format(name, place))) as file:
+                return file.read().strip() == "1"
+        except OSError:
+            pass
+    return None
 
 
 def network(host: Host) -> dict[str, Any]:

@@ -115,6 +115,28 @@ def disk_has_room(host: HostState) -> Optional[Finding]:
     )
 
 
+@check(layer="machine", id="M-DISK-SLOW", nodes_only=True)
+def datastore_has_a_fast_disk(host: HostState) -> Optional[Finding]:
+    """etcd waits for the disk at each write, and loses its leader where that takes long (etcd.io, "Hardware").
+
+    docs.k3s.io, "High Availability Embedded etcd", names SD cards and eMMC, which wear out under it as well.
+    """
+    disk = next((disk for disk in host.list("disks") if disk.path == "/var/lib"), None)
+    card = disk is not None and str(disk.device).startswith("/dev/mmcblk")
+    if disk is None or not host.is_control_plane or not (card or disk.rotational):
+        return None
+    # A lone k3s server has SQLite, which asks less.
+    if host.option("cluster_distribution") == "k3s" and not any(other.is_control_plane for other in host.others):
+        return None
+    return Finding(
+        what="etcd would be on an SD card or eMMC" if card else "etcd would be on a rotating disk",
+        evidence=f"/var/lib is on {disk.device}"
+        + ("" if card else ", which turns (/sys/class/block, queue/rotational)"),
+        fix=f"put /var/lib on an SSD or NVMe disk, or make another host the control plane instead of {host.name}",
+        severity="warning",
+    )
+
+
 @check(layer="machine", id="M-MEMORY-LOW", nodes_only=True)
 def memory_suffices(host: HostState) -> Optional[Finding]:
     total = host.memory.total_kib

@@ -82,6 +82,7 @@ CASES = {
     "M-JETPACK-UNSUPPORTED": (broken("jetson", {"l4t": "32.7.1", "jetpack": "4.6.1"}), "error", "JetPack 4.6.1"),
     "M-PYTHON-OLD": (broken("os.python", "3.6.9"), "error", "3.6.9"),
     "M-DISK-FULL": (broken("disks.1.free_bytes", 3 * 10**9, unset="kubernetes.role"), "error", "3.0 GB free"),
+    "M-DISK-SLOW": (broken("disks.1.device", "/dev/mmcblk0p1"), "warning", "SD card or eMMC"),
     "M-MEMORY-LOW": (broken("memory.total_kib", GIB_IN_KIB - 1), "error", "too little"),
     "M-CLOCK-WRONG": (broken("clock.now", 1_500_000_000), "error", "2017-07-14"),
     "M-CLOCK-SKEW": (broken("clock.now", time.time() + 4000), "error", "ahead of"),
@@ -350,6 +351,21 @@ def test_each_jetson_release_gets_its_verdict(states, options, l4t, severities):
 def test_a_running_node_is_not_refused_for_a_full_disk(states, options):
     states[HOST]["disks"][1]["free_bytes"] = 10**9
     assert [(f.id, f.severity) for f in run_checks(states, options)] == [("M-DISK-FULL", "warning")]
+
+
+def test_a_rotating_disk_is_slow_for_etcd_and_for_nothing_else(states, options):
+    def slow():
+        return [f.host for f in run_checks(states, options) if f.id == "M-DISK-SLOW"]
+
+    for host in states:
+        states[host]["disks"] = [{"path": "/var/lib", "device": "/dev/sda1", "free_bytes": 10**12, "rotational": True}]
+        options[host]["group_names"] = ["cluster", "control_plane" if host == HOST else "workers"]
+    assert slow() == [HOST]
+    for host in options.values():
+        host["cluster_distribution"] = "k3s"
+    assert slow() == []  # a lone k3s server has no etcd
+    options["orin1"]["group_names"] = ["cluster", "control_plane"]
+    assert slow() == [HOST, "orin1"]
 
 
 def test_a_small_disk_of_the_system_will_do_where_images_are_on_another(states, options):

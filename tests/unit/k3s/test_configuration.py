@@ -225,3 +225,66 @@ def test_labels_taints_and_the_gpus_runtime_are_evidence(usual: dict[str, dict[s
     }
     [node] = [item for item in rendered(tmp_path, **marks)["nuc1"]["evidence"] if "node" in item]
     assert (node["labels"], node["taints"]) == (["zone"], ["battery:NoSchedule", "dark:NoExecute"])
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """The configuration of three servers and an agent."""
+    inventory = copy.deepcopy(INVENTORY)
+    servers = inventory["all"]["children"]["cluster"]["children"]["control_plane"]["hosts"]
+    servers.update({"nuc2": host(13), "nuc3": host(14)})
+    file = tmp_path_factory.mktemp("three") / "hosts.yml"
+    file.write_text(yaml.safe_dump(inventory))
+    return dict(said(file, [PLAY]))
+
+
+def test_a_lone_server_stays_without_etcd(usual: dict[str, dict[str, Any]]) -> None:
+    assert {"cluster-init", "server", "token-file"} & set(usual["nuc1"]["config"]) == set()
+
+
+def test_the_first_of_several_servers_makes_etcd_and_the_others_join_it_with_the_servers_token(
+    three: dict[str, dict[str, Any]],
+) -> None:
+    assert three["nuc1"]["config"]["cluster-init"] is True
+    assert {"server", "token-file"} & set(three["nuc1"]["config"]) == set()
+    for name in ("nuc2", "nuc3"):
+        config = three[name]["config"]
+        assert "cluster-init" not in config
+        assert config["server"] == "https://10.200.0.11:6443"
+        assert config["token-file"] == "/etc/rancher/k3s/server-token"
+        assert config["agent-token-file"] == three["nuc1"]["config"]["agent-token-file"]
+    assert three["orin1"]["config"]["token-file"] == "/etc/rancher/k3s/agent-token"
+
+
+def test_servers_agree_on_what_k3s_wants_to_be_the_same_on_all(three: dict[str, dict[str, Any]]) -> None:
+    own = {"advertise-address", "cluster-init", "node-ip", "node-name", "server", "tls-san", "token-file"}
+    configs = [three[name]["config"] for name in ("nuc1", "nuc2", "nuc3")]
+    shared = [{key: value for key, value in config.items() if key not in own} for config in configs]
+    assert shared[0] == shared[1] == shared[2]
+    assert shared[0]["secrets-encryption"] is True
+
+
+@pytest.mark.parametrize(
+    ("made", "lost", "founder", "through"),
+    [
+        ((), (), "nuc1", ""),  # nobody has a cluster yet
+        (("nuc1",), (), "nuc1", "nuc1"),
+        (("nuc2", "nuc3"), (), "nuc2", "nuc2"),  # the first server lost its data
+        (("nuc1", "nuc2", "nuc3"), ("nuc1",), "nuc2", "nuc2"),  # the first server is out of reach
+    ],
+)
+def test_who_joins_asks_a_server_that_lives(
+    tmp_path: Path, made: tuple[str, ...], lost: tuple[str, ...], founder: str, through: str
+) -> None:
+    inventory = copy.deepcopy(INVENTORY)
+    children = inventory["all"]["children"]["cluster"]["children"]
+    children["control_plane"]["hosts"].update({"nuc2": host(13), "nuc3": host(14)})
+    for name, server in children["control_plane"]["hosts"].items():
+        server["runs"] = "control_plane" if name in made else None
+    inventory["all"]["vars"]["edgectl_unreachable_hosts"] = list(lost)
+    found = {"role": "{{ runs | default(none) }}", "made_by_edgectl": True, "phase": "joined"}
+    facts = {"edgectl": {"jetson": "{{ jetson }}", "kernel": {"arch": "x86_64"}, "kubernetes": found}}
+    play = copy.deepcopy(PLAY)
+    play["tasks"][0]["ansible.builtin.set_fact"]["ansible_facts"] = facts
+    play["tasks"][1] = say("[inventory_hostname, [__k3s_founder, __k3s_through]]")
+    file = tmp_path / "hosts.yml"
+    file.write_text(yaml.safe_dump(inventory))
+    assert dict(said(file, [play]))["orin1"] == [founder, through]
