@@ -225,6 +225,8 @@ def test_labels_taints_and_the_gpus_runtime_are_evidence(usual: dict[str, dict[s
     }
     [node] = [item for item in rendered(tmp_path, **marks)["nuc1"]["evidence"] if "node" in item]
     assert (node["labels"], node["taints"]) == (["zone"], ["battery:NoSchedule", "dark:NoExecute"])
+
+
 @pytest.fixture(scope="module")
 def three(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """The configuration of three servers and an agent."""

@@ -21,6 +21,8 @@ from tests.e2e import machine
 from tests.e2e.cluster import Cluster, edgectl, hosts_in_recap, lab_status, wait_for
 from tests.e2e_k3s import by_hand
 
+pytestmark = pytest.mark.long
+
 LAB = os.environ.get("EDGECTL_E2E_ADOPT_LAB", "e2e-adopt")
 KEEP = "EDGECTL_E2E_KEEP" in os.environ
 KEPT = Path(tempfile.gettempdir()) / "edgectl-e2e-adopt" / "inventory"
@@ -41,7 +43,7 @@ FOREIGN = (
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def lab(room: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     if not (KEEP and KEPT.exists()):
         edgectl("lab", "down", "--name", LAB)
         edgectl("lab", "up", "--name", LAB, "--nodes", "nuc1:control_plane,nuc2", "--distribution", "k3s", timeout=3000)
