@@ -124,10 +124,9 @@ def web(inventory: Inventory) -> Web:
     """How this inventory's upstreams are reached."""
     mirror = str(inventory.option("cluster_artifacts_mirror", "") or "")
     if mirror and not re.fullmatch(r"https?://\S+", mirror):
-        place = inventory.place("cluster_artifacts_mirror")
-        raise Problem(
-            place, f"cluster_artifacts_mirror is {mirror!r}", "allowed: a URL", "https://mirror.lan/artifacts"
-        )
+        key = "cluster_artifacts_mirror"
+        fix = f"for example {key}: https://mirror.lan/artifacts"
+        raise Problem(inventory.place(key), f"{key} is {mirror!r}", "allowed: a URL", fix, key=key)
     return Web(mirror)
 
 
@@ -281,15 +280,20 @@ def _require_known(inventory: Inventory, wish: Wish, version: str) -> None:
 
 def _require_same_bytes(old: Lock, found: Iterable[File]) -> None:
     """A release that has been published stays as it was; other bytes under its name are somebody else's."""
-    before = {(one.url, one.version): one.sha256 for one in old.files}
+    before = {_identity(one): one.sha256 for one in old.files}
     for one in found:
-        known = before.get((one.url, one.version), one.sha256)
+        known = before.get(_identity(one), one.sha256)
         if known != one.sha256:
             raise EdgectlError(
                 f"{one.url} is not the file any more that the lock names",
                 f"its sha256 was {known}, and upstream now publishes {one.sha256}",
                 "find out why; to believe it, delete the lock and run this again",
             )
+
+
+def _identity(one: File) -> tuple[str, ...]:
+    """What must not change its bytes: a file of a release, an image with its tag."""
+    return (one.path, *(one.images if one.kind == images.KIND else ()))
 
 
 def _fits(kept: Locked, wish: Wish) -> bool:

@@ -72,13 +72,13 @@ class Upstreams:
         for name, tag in (("coredns/coredns", "v1.13.1"), ("pause", "3.10.1"), ("etcd", "3.6.6-0")):
             self.image(name, tag)
 
-    def image(self, name: str, tag: str) -> None:
+    def image(self, name: str, tag: str, layer: bytes = b"base") -> None:
         """An image of Kubernetes' registry, for both architectures; all have a layer in common."""
         place, platforms = f"registry.k8s.io/v2/{name}", []
         for arch in ("amd64", "arm64"):
             blobs = [
                 json.dumps({"os": "linux", "architecture": arch, "of": name}).encode(),
-                b"base",
+                layer,
                 f"{name} {tag}".encode(),
             ]
             parts = [{"digest": f"sha256:{sha256(blob)}", "size": len(blob)} for blob in blobs]

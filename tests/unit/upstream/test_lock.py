@@ -200,6 +200,14 @@ def test_other_bytes_under_the_name_of_a_release_are_refused(lab: Lab, edgectl: 
     assert "is not the file any more that the lock names" in answer.err
 
 
+def test_another_image_under_the_same_tag_is_refused(lab: Lab, edgectl: Command, upstreams: Upstreams) -> None:
+    directory = lab("kubeadm", cluster_version='"1.35"')
+    edgectl("lock", str(directory))
+    upstreams.image("etcd", "3.6.6-0", layer=b"another")
+    answer = edgectl("lock", str(directory), "--upgrade")
+    assert (answer.code, "is not the file any more that the lock names" in answer.err) == (1, True)
+
+
 def test_checksums_without_the_file_are_no_checksums(lab: Lab, edgectl: Command, upstreams: Upstreams) -> None:
     directory = lab(cluster_version="stable")
     sums = "github.com/k3s-io/k3s/releases/download/v1.35.4+k3s1/sha256sum-arm64.txt"
