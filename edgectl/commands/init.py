@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -25,6 +25,7 @@ def init(
         str, typer.Option(metavar="NAME", help="Which machine runs the Kubernetes API; the first by default.")
     ] = "",
     cluster_name: Annotated[str, typer.Option(metavar="NAME", help="Name of the cluster.")] = "",
+    distribution: Annotated[Literal["kubeadm", "k3s"], typer.Option(help="Who makes the cluster of them.")] = "kubeadm",
     scan: Annotated[
         str, typer.Option(metavar="CIDR", help="Look for SSH servers in this network first, at most a /22.")
     ] = "",
@@ -47,10 +48,12 @@ def init(
     if not machines and scan:
         typer.echo(f"\nnothing was written; name them: {_next_command(directory, found)}")
         return
-    written = library.create(directory, machines, control_plane, cluster_name)
+    written = library.create(directory, machines, control_plane, cluster_name, distribution)
     for file in written:
         typer.echo(f"wrote  {file}")
-    typer.echo(f"next   edgectl bootstrap {shlex.quote(str(directory))}")
+    # k3s comes from upstream by a lock.
+    command = "lock" if distribution == "k3s" else "bootstrap"
+    typer.echo(f"next   edgectl {command} {shlex.quote(str(directory))}")
 
 
 def _scan(cidr: str, *, yes: bool, dialog: TerminalDialog | None) -> list[SshServer]:

@@ -55,7 +55,13 @@ def parse_login(text: str, name: str) -> Machine:
     return Machine(name, form["v6"] or form["address"], form["user"] or "", int(form["port"] or 22))
 
 
-def create(directory: Path, machines: Sequence[Machine], control_plane: str = "", cluster_name: str = "") -> list[Path]:
+def create(
+    directory: Path,
+    machines: Sequence[Machine],
+    control_plane: str = "",
+    cluster_name: str = "",
+    distribution: str = "kubeadm",
+) -> list[Path]:
     """Write an inventory and return its files. The control plane is the first machine unless another is named.
 
     Nothing is written when something is there already, or when bootstrap would refuse the result.
@@ -79,6 +85,11 @@ def create(directory: Path, machines: Sequence[Machine], control_plane: str = ""
         **schema.files(),
     }
     _require_valid(files)
+    # By the rules an inventory for k3s has a lock, which is fetched for an inventory.
+    default = "# cluster_distribution: kubeadm\n"
+    if distribution != "kubeadm":
+        variables = files["group_vars/all.yml"]
+        files["group_vars/all.yml"] = variables.replace(default, f"cluster_distribution: {distribution}\n")
     return write(directory, files)
 
 
@@ -193,7 +204,7 @@ cluster:
   {login}
 
   children:
-    # The machine that runs the Kubernetes API. One in this release.
+    # The machine that runs the Kubernetes API; an odd number of them, where the loss of one is to stop nothing.
     control_plane:
       hosts:
 {control_plane}

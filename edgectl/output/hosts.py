@@ -117,7 +117,8 @@ def _kubernetes(document: Document) -> str:
     kubernetes = section(document, "kubernetes")
     role = {"control_plane": "control plane", "worker": "worker"}.get(kubernetes.get("role") or "", "")
     if not role:
-        return "k3s" if kubernetes.get("k3s_present") else "-"
+        foreign = kubernetes.get("k3s") or {}
+        return f"k3s {foreign.get('version') or ''}".strip() if kubernetes.get("k3s_present") else "-"
     return f"{role} {kubernetes.get('kubelet_version') or ''}".strip()
 
 

@@ -226,7 +226,7 @@ def _note(data: Mapping[str, Any], status: Status) -> str:
 
 
 def _warned(data: Mapping[str, Any], status: Status) -> list[str]:
-    """Warnings of preflight. Ansible prints those of a result inside of its event, where no event of their own tells them."""
+    """Warnings of preflight. Ansible prints those of a result inside of its event, and no event of their own comes."""
     findings = (data.get("res") or {}).get("findings")
     if status is not Status.OK or not isinstance(findings, list):
         return []

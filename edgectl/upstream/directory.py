@@ -46,8 +46,7 @@ def fetch(files: Collection[File], target: Path, web: Web, progress: Progress) -
             place = target / one.path
             archive = place.with_name(one.url.rpartition("/")[2]) if one.member else place
             if not _is_there(archive, one):
-                size = f", {one.size / 2**20:.0f} MiB" if one.size else ""
-                with progress.phase(f"{one.name} {one.version} for {one.arch}{size}"):
+                with progress.phase(_told(one)):
                     came = web.fetch(one.url, one.sha256, archive)
                 new += [one] if came else []
             if one.member:
@@ -63,6 +62,12 @@ def fetch(files: Collection[File], target: Path, web: Web, progress: Progress) -
             f"{target} cannot be filled", str(error), "see that it can be written and has room"
         ) from error
     return Fetched(tuple(files), tuple(new))
+
+
+def _told(one: File) -> str:
+    what = f"images of {one.name}" if one.kind == "images" else one.name
+    size = f", {one.size / 2**20:.0f} MiB" if one.size else ""
+    return f"{what} {one.version}{f' for {one.arch}' if one.arch != 'any' else ''}{size}"
 
 
 def _packed(files: Collection[File]) -> dict[str, list[File]]:

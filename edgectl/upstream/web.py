@@ -55,7 +55,9 @@ class Web:
         return str(_fetch().behind(self.mirror, url))
 
     def _failure(self, error: Exception, again: str = "") -> EdgectlError:
-        if self.mirror:
+        if getattr(error, "other", False):
+            fix, again = "do not use it; the lock has what upstream published when it was made", ""
+        elif self.mirror:
             fix = "see that cluster_artifacts_mirror has that file, or leave the option out"
         elif getattr(error, "missing", False):
             fix = "see that this release still exists upstream"

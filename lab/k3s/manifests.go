@@ -35,7 +35,7 @@ func packagedManifest(name string) string {
 func (s *server) apply(file string) error {
 	command := exec.Command(self())
 	command.Args = []string{
-		"kubectl", "--kubeconfig", serverDir + "/cred/admin.kubeconfig", "apply", "--server-side", "--force-conflicts",
+		"kubectl", "--cache-dir", runDir + "/kubectl", "--kubeconfig", serverDir + "/cred/admin.kubeconfig", "apply", "--server-side", "--force-conflicts",
 		"--field-manager", "deploy@" + nodeName(), "--filename", file,
 	}
 	said, err := command.CombinedOutput()

@@ -121,8 +121,9 @@ func follow(client *kubernetes.Clientset, own string) {
 func masquerade(cluster, own string) {
 	rules := [][]string{
 		{"-s", own, "-d", cluster, "-j", "RETURN"},
-		{"-s", cluster, "!", "-d", "224.0.0.0/4", "-j", "MASQUERADE", "--random-fully"},
+		{"-s", cluster, "-d", own, "-j", "RETURN"},
 		{"!", "-s", cluster, "-d", own, "-j", "RETURN"},
+		{"-s", cluster, "!", "-d", "224.0.0.0/4", "-j", "MASQUERADE", "--random-fully"},
 		{"!", "-s", cluster, "-d", cluster, "-j", "MASQUERADE", "--random-fully"},
 	}
 	chain("nat", "POSTROUTING", "FLANNEL-POSTRTG", rules)

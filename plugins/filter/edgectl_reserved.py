@@ -15,7 +15,7 @@ EVICTION = {"memory.available": "100Mi", "nodefs.available": "5%", "imagefs.avai
 
 
 def reserved(total_kib: int, pods: int) -> dict[str, Any]:
-    """Options of KubeletConfiguration for a host with this memory. A Jetson's GPU takes its own from the same memory."""
+    """Options of KubeletConfiguration for a host with this memory, from which a Jetson's GPU takes its own too."""
     board = total_kib // 1024 // AT_MOST // STEP_MIB * STEP_MIB
     return {
         "kubeReserved": {"memory": f"{min(board, OF_NODE_MIB + OF_POD_MIB * int(pods))}Mi"},

@@ -25,13 +25,14 @@ _BLOCK = 1 << 20
 
 
 class FetchError(Exception):
-    """Why a URL gave no file; `missing`: upstream says that there is none."""
+    """Why a URL gave no file; `missing`: upstream says that there is none; `other`: it gave another one."""
 
-    def __init__(self, url: str, why: str, missing: bool = False) -> None:
+    def __init__(self, url: str, why: str, missing: bool = False, other: bool = False) -> None:
         super().__init__("{}: {}".format(url, why))
         self.url = url
         self.why = why
         self.missing = missing
+        self.other = other
 
 
 class _KeepEncrypted(urllib.request.HTTPRedirectHandler):
@@ -120,7 +121,7 @@ def fetch(url: str, sha256: str, target: str) -> bool:
             seen = _digest_from_start(file)
         if seen != sha256:
             os.unlink(part)
-            raise FetchError(url, "its sha256 is {}, expected {}".format(seen, sha256))
+            raise FetchError(url, "its sha256 is {}, expected {}".format(seen, sha256), other=True)
         os.replace(part, target)
     return True
 

@@ -757,6 +757,8 @@ def kubernetes(host: Host) -> dict[str, Any]:
     document["k3s_present"] = any(host.exists(path) for path in K3S_TRACES)
     adopted = host.read(K3S_ADOPTED)
     document["k3s"] = json.loads(adopted) if adopted and mark else foreign_k3s(host) if not mark else None
+    if document["k3s"]:
+        document["leftovers"] = []
     document["k3s_templates"] = k3s_templates(host)
     return document
 

@@ -354,6 +354,10 @@ LEFT_OUT = (
     (r"/sys/class/dmi/id/product_uuid|/proc/device-tree/serial-number", "serial number"),
     (r"/etc/kubernetes/pki/.+", "the cluster's certificate"),
     (r"/proc/locks|/run/edgectl\.lock", "locks and their owners"),
+    (
+        r"/etc/(rancher|default|sysconfig)/.+|/etc/systemd/system/k3s.*|/var/lib/rancher/.+",
+        "options and certificate of k3s",
+    ),
     (r"/var/lib/edgectl/stamp\.json", "receipts of edgectl's roles"),
 )
 UNREMARKABLE = r"/proc/(\d+/.*|stat|mounts|locks)|/\.commands/.*|" + PCI + ".*"

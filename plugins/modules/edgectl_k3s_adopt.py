@@ -49,6 +49,8 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+begun: {description: Whether it had not been taken over before., type: bool, returned: state is adopted}
+unit: {description: The unit file of this k3s., type: str, returned: where one is or was taken over}
 kept: {description: Names of the options that go on., type: list, elements: str, returned: state is adopted}
 replaced: {description: Names of those that edgectl sets., type: list, elements: str, returned: state is adopted}
 """
@@ -123,7 +125,7 @@ def adopt(module):
         for path in theirs:
             remove(path)
     names = sorted(name.rstrip("+") for name in kept)
-    module.exit_json(changed=changed, kept=names, replaced=replaced, unit=found.unit)
+    module.exit_json(changed=changed, begun=not begun, kept=names, replaced=replaced, unit=found.unit)
 
 
 def begin(source, found, touched):

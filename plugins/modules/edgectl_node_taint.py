@@ -28,7 +28,10 @@ options:
     type: list
     elements: str
     default: []
-  annotation: {type: str, default: edgectl.io/taint, description: "Where it is written which are ours, for each user of this module."}
+  annotation:
+    description: Where it is written which are ours; a name for each user of this module.
+    type: str
+    default: edgectl.io/taint
 attributes:
   check_mode: {support: full}
 author: edgectl

@@ -6,13 +6,11 @@ import re
 
 from tests.e2e.cluster import Cluster
 from tests.e2e.test_1_bootstrap import (
-    test_check_mode_on_a_converged_cluster_finds_nothing_to_change,
     test_three_nodes_are_ready_and_their_internal_ip_is_the_tunnel_address,
 )
 from tests.e2e.test_1b_receipts import test_nothing_to_do_is_proved_without_ansible
 
 __all__ = [
-    "test_check_mode_on_a_converged_cluster_finds_nothing_to_change",
     "test_nothing_to_do_is_proved_without_ansible",
     "test_three_nodes_are_ready_and_their_internal_ip_is_the_tunnel_address",
 ]

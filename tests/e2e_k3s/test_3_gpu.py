@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from tests.e2e.cluster import Cluster
+import json
+
+from tests.e2e.cluster import Cluster, edgectl
 from tests.e2e.test_2b_gpu import (
     NODE,
     five_pods,
-    test_a_changed_number_of_shares_is_in_force_when_the_run_ends,
     test_after_a_reboot_four_pods_use_the_gpu_again_and_none_is_left_failed,
-    test_fewer_shares_than_pods_hold_are_refused_and_nothing_is_changed,
     test_four_pods_use_the_gpu_and_the_fifth_waits_for_one,
-    test_the_gpu_is_proved_by_pods_and_everything_of_that_is_removed,
     test_the_jetson_offers_its_gpu_as_often_as_the_inventory_says,
 )
 
 __all__ = [
     "five_pods",
-    "test_a_changed_number_of_shares_is_in_force_when_the_run_ends",
     "test_after_a_reboot_four_pods_use_the_gpu_again_and_none_is_left_failed",
-    "test_fewer_shares_than_pods_hold_are_refused_and_nothing_is_changed",
     "test_four_pods_use_the_gpu_and_the_fifth_waits_for_one",
-    "test_the_gpu_is_proved_by_pods_and_everything_of_that_is_removed",
     "test_the_jetson_offers_its_gpu_as_often_as_the_inventory_says",
 ]
+
+
+def test_pods_prove_the_gpu_and_everything_of_that_is_removed(cluster: Cluster) -> None:
+    proved = edgectl("verify", "gpu", str(cluster.inventory), "--json")
+    (node,) = json.loads(proved.stdout.splitlines()[-1])["summary"]["gpus"]
+    assert (node["node"], node["allocatable"], node["extra_pending"], node["simulated"]) == (NODE, 4, True, True)
+    assert node["ran"] >= 1
+    assert "edgectl-verify" not in cluster.kubectl("get", "namespaces")
 
 
 def test_nvidias_runtime_is_in_the_containerd_that_k3s_configures_where_there_is_a_gpu(cluster: Cluster) -> None:

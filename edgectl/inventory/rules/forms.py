@@ -54,6 +54,7 @@ _FORMS = {
         "cluster.local",
     ),
     "cluster_artifacts_dir": _Form(_matches(r"[/~].*"), "an absolute path on this machine", "/srv/edgectl/artifacts"),
+    "cluster_artifacts_mirror": _Form(_matches(r"https?://\S+"), "a URL", "https://mirror.lan/artifacts"),
     # Goes into a unit of systemd and into containerd's configuration.
     "machine_data_directory": _Form(
         _matches(r"(/[A-Za-z0-9_@-][A-Za-z0-9._@-]*)+"),

@@ -43,7 +43,9 @@ def problems(inventory: Inventory) -> Iterator[Problem]:
 def _key(inventory: Inventory, host: Host, option: str, key: str) -> Iterator[Problem]:
     other = next((known for known in _OTHERS if key == known or (known.endswith("/") and key.startswith(known))), None)
     if other is not None:
-        yield _problem(inventory, host, option, f"{option} names {key}, which is not the inventory's to set", *_OTHERS[other])
+        yield _problem(
+            inventory, host, option, f"{option} names {key}, which is not the inventory's to set", *_OTHERS[other]
+        )
     elif not _KEY.fullmatch(key):
         yield _problem(
             inventory,
@@ -57,7 +59,10 @@ def _key(inventory: Inventory, host: Host, option: str, key: str) -> Iterator[Pr
 
 def _value(inventory: Inventory, host: Host, key: str, value: object) -> Iterator[Problem]:
     if isinstance(value, bool):
-        what, fix = f"is {value}, because YAML takes it for a truth value", f'put it in quotes: {key}: "{str(value).lower()}"'
+        what, fix = (
+            f"is {value}, because YAML takes it for a truth value",
+            f'put it in quotes: {key}: "{str(value).lower()}"',
+        )
     elif not isinstance(value, (str, int, float)) or not _VALUE.fullmatch(str(value)):
         what, fix = f"is {value!r}, which can be no value of a label", "for example: cellar"
     else:

@@ -142,10 +142,10 @@ def _other_artifacts(inventory: Inventory, version: str) -> Iterator[Problem]:
         )
         return
     if version not in offered:
-        kind = "k3s" if wanted == "k3s" else "Kubernetes"
         yield Problem(
             place,
-            f"cluster_artifacts_dir has no {kind} {version}, which cluster_version asks for",
+            f"cluster_artifacts_dir has no {'k3s' if wanted == 'k3s' else 'Kubernetes'} {version}, "
+            "which cluster_version asks for",
             f"its manifest.json names {', '.join(offered) or 'no ' + wanted}",
             f'set cluster_version: "{offered[-1]}"' if offered else "",
             key="cluster_artifacts_dir",

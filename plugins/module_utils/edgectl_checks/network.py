@@ -259,8 +259,9 @@ def policies_are_possible_on_a_jetson(host: HostState) -> Optional[Finding]:
     return Finding(
         what="this is the first Jetson of a cluster in which k3s enforces NetworkPolicies, which its kernel can't",
         evidence="k3s_network_policy: auto was decided when the cluster was made; the switch is one for all nodes",
-        fix=f"k3s_network_policy: disabled, and a run of all hosts. k3s then restarts on {_in_turn(_servers(host))}, and on "
-        "the agents after that; pods go on meanwhile. From then on every pod may talk to every other one, on all nodes; "
+        fix=f"k3s_network_policy: disabled, and a run of all hosts. k3s then restarts on {_in_turn(_servers(host))}, "
+        "and on the agents after that; pods go on meanwhile. From then on every pod may talk to every other one, on "
+        "all nodes; "
         f"or k3s_network_policy: enabled, which keeps it for the other nodes: pods on {host.name} go unprotected",
     )
 

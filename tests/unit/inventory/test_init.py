@@ -135,3 +135,10 @@ def test_a_name_twice_a_stranger_as_control_plane_and_no_machine_are_refused(dir
         with pytest.raises(UsageError, match=message):
             create(directory, machines, control_plane)
     assert not directory.exists()
+
+
+def test_an_inventory_for_k3s_only_lacks_a_lock(directory):
+    create(directory, [NUC1, ORIN1], distribution="k3s")
+    with pytest.raises(Problems) as refused:
+        load(directory)
+    assert ["is not locked" in problem.what for problem in refused.value.problems] == [True]

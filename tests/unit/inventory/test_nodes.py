@@ -25,7 +25,10 @@ def test_what_kubernetes_accepts_is_accepted(inventory_directory, text):
     ("text", "said"),
     [
         ("cluster_node_labels: {kubernetes.io/hostname: x}", "kubernetes.io/hostname, which is not the inventory's"),
-        ("cluster_node_labels: {nvidia.com/gpu.present: 'true'}", "nvidia.com/gpu.present, which is not the inventory's"),
+        (
+            "cluster_node_labels: {nvidia.com/gpu.present: 'true'}",
+            "nvidia.com/gpu.present, which is not the inventory's",
+        ),
         ("cluster_node_labels: {-x: y}", "'-x', which can be no key"),
         ("cluster_node_labels: {camera: true}", "takes it for a truth value"),
         ("cluster_node_labels: {camera: on the door}", "can be no value"),

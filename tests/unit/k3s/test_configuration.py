@@ -14,13 +14,20 @@ from edgectl.lab import k3s as stand_in
 from tests.unit.ansible_playbook import said, say
 
 UNIT = content.root() / "roles" / "k3s" / "templates" / "k3s.service.j2"
-SAID = f"[inventory_hostname, {{'config': __k3s_options, 'unit': lookup('ansible.builtin.template', '{UNIT}')}}]"
+FIREWALL = UNIT.with_name("edgectl-k3s-firewall.service.j2")
+SAID = (
+    f"[inventory_hostname, {{'config': __k3s_options, 'unit': lookup('ansible.builtin.template', '{UNIT}'), "
+    f"'firewall': lookup('ansible.builtin.template', '{FIREWALL}'), 'files': __k3s_named_files, 'read': __k3s_read, "
+    f"'kubelet': __k3s_kubelet_document, 'evidence': __k3s_evidence}}]"
+)
+GIB_IN_KIB = 1024 * 1024
 
 
 def host(number: int, jetson: bool = False) -> dict[str, Any]:
     return {
         "ansible_host": f"192.0.2.{number}",
         "jetson": {"l4t": "36.4.3"} if jetson else None,
+        "total_kib": (8 if jetson else 32) * GIB_IN_KIB,
         "edgectl_state": {"lan_address": f"192.0.2.{number}", "wireguard_address": f"10.200.0.{number}"},
     }
 
@@ -47,7 +54,15 @@ PLAY: dict[str, Any] = {
         {
             "name": "Facts",
             "ansible.builtin.set_fact": {
-                "ansible_facts": {"edgectl": {"jetson": "{{ jetson }}", "kernel": {"arch": "x86_64"}}}
+                "__k3s_artifacts": [{"kind": "images", "path": "k3s/k3s-airgap-images-amd64.tar"}],
+                "ansible_facts": {
+                    "edgectl": {
+                        "jetson": "{{ jetson }}",
+                        "kernel": {"arch": "x86_64"},
+                        "memory": {"total_kib": "{{ total_kib }}"},
+                        "kubernetes": {"role": None, "made_by_edgectl": False, "phase": None, "cluster_ca_hash": None},
+                    }
+                },
             },
         },
         say(SAID),
@@ -125,6 +140,95 @@ def test_policies_are_off_where_the_inventory_or_the_state_file_says_so(
     assert ("disable-network-policy" in rendered(tmp_path, **options)["nuc1"]["config"]) is off
 
 
+def test_ports_of_http_are_nobodys_unless_the_inventory_says_otherwise(
+    usual: dict[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    assert usual["nuc1"]["config"]["disable"] == ["servicelb", "traefik"]
+    assert "disable" not in rendered(tmp_path, k3s_disable=[])["nuc1"]["config"]
+
+
+def test_snapshots_are_on_unless_there_is_no_schedule(usual: dict[str, dict[str, Any]], tmp_path: Path) -> None:
+    config = usual["nuc1"]["config"]
+    assert (config["etcd-snapshot-schedule-cron"], config["etcd-snapshot-retention"]) == ("0 */12 * * *", 5)
+    off = rendered(tmp_path, k3s_etcd_snapshot_schedule="")["nuc1"]["config"]
+    assert off["etcd-disable-snapshots"] is True
+    assert "etcd-snapshot-retention" not in off
+
+
+def test_by_itself_k3s_has_no_registries_no_mirror_and_no_profile(usual: dict[str, dict[str, Any]]) -> None:
+    for name in usual:
+        assert usual[name]["files"] == {}
+        config = usual[name]["config"]
+        assert {"private-registry", "embedded-registry", "kube-apiserver-arg", "protect-kernel-defaults"} & set(
+            config
+        ) == set()
+        assert "5001" not in usual[name]["firewall"]
+
+
+REGISTRIES = "/etc/rancher/k3s/registries.yaml"
+
+
+def test_registries_are_in_a_file_that_the_configuration_names_and_whose_change_restarts_k3s(tmp_path: Path) -> None:
+    login = {"configs": {"mirror.example.org": {"auth": {"username": "edge", "password": "s3cret"}}}}
+    for made in rendered(tmp_path, k3s_registries=login).values():
+        assert yaml.safe_load(made["files"][REGISTRIES]) == login
+        assert made["config"]["private-registry"] == REGISTRIES
+        assert REGISTRIES in made["read"]
+        assert {"file": REGISTRIES} in made["evidence"]
+        assert "s3cret" not in str(made["config"])
+
+
+@pytest.mark.parametrize(
+    ("registries", "mirrors"), [({}, {"*": None}), ({"mirrors": {"docker.io": None}}, {"docker.io": None})]
+)
+def test_nodes_give_each_other_images_of_all_registries_or_of_those_that_are_named(
+    tmp_path: Path, registries: dict[str, Any], mirrors: dict[str, Any]
+) -> None:
+    made = rendered(tmp_path, k3s_embedded_registry=True, k3s_registries=registries)
+    assert made["nuc1"]["config"]["embedded-registry"] is True
+    assert "embedded-registry" not in made["orin1"]["config"], "agents have no such option"
+    for name in made:
+        assert yaml.safe_load(made[name]["files"][REGISTRIES])["mirrors"] == mirrors
+        assert "--destination-port 5001 ! --in-interface wg0 --jump DROP" in made[name]["firewall"]
+
+
+def test_the_cis_profile_is_in_force_and_lets_the_gpus_namespaces_be(tmp_path: Path) -> None:
+    made = rendered(tmp_path, k3s_cis_profile=True)
+    server, agent = made["nuc1"], made["orin1"]
+    for one in (server, agent):
+        assert one["config"]["protect-kernel-defaults"] is True
+        assert one["kubelet"]["streamingConnectionIdleTimeout"] == "5m0s"
+    arguments = dict(one.split("=", 1) for one in server["config"]["kube-apiserver-arg"])
+    plugin = yaml.safe_load(server["files"][arguments["admission-control-config-file"]])["plugins"][0]
+    assert plugin["configuration"]["defaults"]["enforce"] == "restricted"
+    assert plugin["configuration"]["exemptions"]["namespaces"] == ["kube-system", "nvidia-device-plugin", "workloads"]
+    assert yaml.safe_load(server["files"][arguments["audit-policy-file"]])["rules"] == [{"level": "Metadata"}]
+    assert agent["files"] == {}
+
+
+def test_memory_is_kept_by_the_size_of_the_board_and_the_users_own_options_win(
+    usual: dict[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    assert usual["orin1"]["kubelet"]["kubeReserved"] == {"memory": "1465Mi"}
+    own = {"maxPods": 30, "evictionHard": {"memory.available": "500Mi"}}
+    kubelet = rendered(tmp_path, k3s_kubelet_config=own)["orin1"]["kubelet"]
+    assert kubelet["kubeReserved"] == {"memory": "585Mi"}
+    assert kubelet["evictionHard"] == {"memory.available": "500Mi", "nodefs.available": "5%", "imagefs.available": "5%"}
+    assert "kubeReserved" not in rendered(tmp_path, k3s_reserved="none")["orin1"]["kubelet"]
+
+
+def test_labels_taints_and_the_gpus_runtime_are_evidence(usual: dict[str, dict[str, Any]], tmp_path: Path) -> None:
+    runtime = [item for item in usual["orin1"]["evidence"] if "nvidia-container-runtime" in item.get("line", "")]
+    assert [item["in"] for item in runtime] == ["/var/lib/rancher/k3s/agent/etc/containerd/config.toml"]
+    assert not [item for item in usual["nuc1"]["evidence"] if "line" in item]
+    marks = {
+        "cluster_node_labels": {"zone": "cellar"},
+        "cluster_node_taints": ["battery=low:NoSchedule", "dark:NoExecute"],
+    }
+    [node] = [item for item in rendered(tmp_path, **marks)["nuc1"]["evidence"] if "node" in item]
+    assert (node["labels"], node["taints"]) == (["zone"], ["battery:NoSchedule", "dark:NoExecute"])
+
+
 @pytest.fixture(scope="module")
 def three(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """The configuration of three servers and an agent."""
@@ -181,9 +285,8 @@ def test_who_joins_asks_a_server_that_lives(
         server["runs"] = "control_plane" if name in made else None
     inventory["all"]["vars"]["edgectl_unreachable_hosts"] = list(lost)
     found = {"role": "{{ runs | default(none) }}", "made_by_edgectl": True, "phase": "joined"}
-    facts = {"edgectl": {"jetson": "{{ jetson }}", "kernel": {"arch": "x86_64"}, "kubernetes": found}}
     play = copy.deepcopy(PLAY)
-    play["tasks"][0]["ansible.builtin.set_fact"]["ansible_facts"] = facts
+    play["tasks"][0]["ansible.builtin.set_fact"]["ansible_facts"]["edgectl"]["kubernetes"] = found
     play["tasks"][1] = say("[inventory_hostname, [__k3s_founder, __k3s_through]]")
     file = tmp_path / "hosts.yml"
     file.write_text(yaml.safe_dump(inventory))

@@ -159,3 +159,15 @@ def test_under_limit_only_hosts_in_play_are_examined_but_nobody_takes_anothers_i
 def test_a_check_can_be_ignored_by_its_id(hosts):
     hosts["nuc2"]["ansible_facts"]["edgectl"]["kernel"]["arch"] = "riscv64"
     assert "failed" not in run(hosts, ignore=["M-ARCH-UNSUPPORTED"])
+
+
+def test_checks_compare_the_release_that_a_channel_stands_for(hosts, tmp_path):
+    (tmp_path / ".edgectl").mkdir()
+    (tmp_path / ".edgectl" / "artifacts.lock.yml").write_text(
+        "schema_version: 1\nlocked: {kubernetes: {asked: stable, version: v1.36.0}}\nfiles: []\n"
+    )
+    for name in hosts:
+        hosts[name] |= {"inventory_dir": str(tmp_path), "cluster_version": "stable"}
+        hosts[name]["ansible_facts"]["edgectl"]["containerd"]["version"] = "1.7.28"
+    whats = {finding["what"] for finding in run(hosts)["findings"]}
+    assert "Kubernetes 1.36.0 needs containerd 2.0.0 or newer" in whats

@@ -524,8 +524,11 @@ def hand_installed_k3s(root, role="server"):
 
 def test_a_k3s_that_was_installed_by_hand_is_described_without_its_secrets(tmp_path):
     ca_hash = hand_installed_k3s(tmp_path)
+    (tmp_path / "var/lib/kubelet").mkdir()
+    (tmp_path / "var/lib/kubelet/config").write_text("k3s' own, and no leftover")
     kubernetes = probe_module.probe(str(tmp_path))["kubernetes"]
     assert (kubernetes["role"], kubernetes["distribution"], kubernetes["made_by_edgectl"]) == (None, None, False)
+    assert kubernetes["leftovers"] == []
     found = kubernetes["k3s"]
     assert (found["role"], found["version"], found["release"]) == ("control_plane", "1.33.1", "v1.33.1+k3s1")
     assert (found["cluster_ca_hash"], found["datastore"], found["node_name"]) == (ca_hash, "sqlite", "cellar")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -120,3 +121,19 @@ def test_a_run_of_some_tasks_believes_no_receipt_and_the_tags_that_molecule_skip
     assert due({**host, "ansible_run_tags": ["images"]}) == list(ROLES)
     assert due({**host, "ansible_skip_tags": ["images", "notest"]}) == list(ROLES)
     assert due({**host, "ansible_run_tags": ["all"], "ansible_skip_tags": ["molecule-notest", "notest"]}) == []
+
+
+def test_another_release_in_the_lock_is_something_to_do_where_cluster_version_is_a_channel(
+    host: dict[str, Any], tmp_path: Path
+) -> None:
+    host |= {"inventory_dir": str(tmp_path), "cluster_version": "stable"}
+    file = tmp_path / content.module_util("edgectl_locked").PATH
+    file.parent.mkdir()
+    text = "schema_version: 1\nlocked: {{kubernetes: {{asked: stable, version: {}}}}}\nfiles: []\n"
+    file.write_text(text.format("v1.35.4"))
+    host["ansible_facts"]["edgectl"]["receipts"] = {
+        role: {"status": "done", "inputs": gate.inputs_digest(role, host, DataLoader()), "drift": []} for role in ROLES
+    }
+    assert due(host) == []
+    file.write_text(text.format("v1.35.5"))
+    assert due(host) == ["containerd", "kubeadm"]

@@ -5,7 +5,18 @@ from __future__ import annotations
 import json
 
 from edgectl.output.jsonl import document
-from edgectl.run.events import Failure, HostDone, Noted, PhaseFinished, PhaseStarted, Restarted, Status, Tally, Waiting, Warned
+from edgectl.run.events import (
+    Failure,
+    HostDone,
+    Noted,
+    PhaseFinished,
+    PhaseStarted,
+    Restarted,
+    Status,
+    Tally,
+    Waiting,
+    Warned,
+)
 from edgectl.run.reader import HIDDEN, EventReader
 from edgectl.run.redact import Redactor
 

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from edgectl import content
-from edgectl.inventory.rules import distribution
 
 from .server import Upstreams, sha256
 
@@ -38,7 +37,7 @@ def manifest(directory: Path) -> dict[str, dict[str, Any]]:
 
 
 def test_the_directory_is_what_the_roles_take(
-    stable: Path, edgectl: Command, upstreams: Upstreams, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stable: Path, edgectl: Command, upstreams: Upstreams, tmp_path: Path
 ) -> None:
     answer = edgectl("fetch", str(tmp_path / "kept"), str(stable))
     assert answer.code == 0, answer.err
@@ -58,7 +57,6 @@ def test_the_directory_is_what_the_roles_take(
     assert images["images"] == ["docker.io/rancher/mirrored-pause:3.6"]
     assert list((tmp_path / "kept").rglob("*.part")) == []
     # The rules of an inventory find the release there.
-    monkeypatch.setattr(distribution, "MADE", ("kubeadm", "k3s"))
     with (stable / "group_vars" / "all.yml").open("a") as options:
         options.write(f"cluster_artifacts_dir: {tmp_path / 'kept'}\n")
     assert edgectl("validate", str(stable)).err == ""
@@ -119,6 +117,7 @@ def test_other_bytes_than_those_of_the_lock_never_get_their_name(
     answer = edgectl("fetch", str(tmp_path / "kept"), str(stable))
     assert answer.code == 1
     assert f"expected {sha256(content)}" in answer.err
+    assert "do not use it" in answer.err
     assert [one for one in (tmp_path / "kept").rglob("*") if one.is_file()] == []
 
 

@@ -13,7 +13,6 @@ import yaml
 
 from edgectl import content
 from edgectl.inventory import read
-from edgectl.inventory.rules import distribution
 from tests.unit.ansible_playbook import output, said, say
 
 from .server import Upstreams, sha256
@@ -30,11 +29,6 @@ PLAY: dict[str, Any] = {
 FACTS: dict[str, Any] = {
     "ansible.builtin.set_fact": {"ansible_facts": {"edgectl": {"kernel": {"arch": "{{ arch | default('x86_64') }}"}}}}
 }
-
-
-@pytest.fixture(autouse=True)
-def _made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distribution, "MADE", ("kubeadm", "k3s"))
 
 
 @pytest.mark.parametrize("kind", ["k3s", "kubeadm"])

@@ -14,6 +14,8 @@ import yaml
 from tests.e2e.cluster import Cluster, edgectl, lab_status, wait_for
 from tests.e2e_k3s.conftest import KEEP, LAB
 
+pytestmark = pytest.mark.long
+
 NAME = f"{LAB}-ha"
 SERVERS = ["nuc1", "nuc2", "nuc3"]
 DATA = "/var/lib/rancher/k3s"
@@ -21,7 +23,7 @@ OWN_KUBECTL = "k3s kubectl --request-timeout 5s"
 
 
 @pytest.fixture(scope="module")
-def ha(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def ha(room: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Three machines, and a cluster of three servers on them."""
     kept = Path(tempfile.gettempdir()) / f"edgectl-{NAME}-kept"
     if not (KEEP and kept.exists()):
