@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -71,9 +72,13 @@ def all_ready(cluster: Cluster) -> bool:
 def test_three_servers_are_nodes_and_members_of_etcd_and_all_serve_the_api(ha: Cluster) -> None:
     assert all_ready(ha)
     own = sorted(ha.ready().values())
+
+    def serves(node: str) -> bool:
+        return addresses_of_the_api(ha, node) == own
+
     for node in SERVERS:
         assert api_serves(ha, node) == SERVERS
-        wait_for(f"three addresses at {node}", lambda node=node: addresses_of_the_api(ha, node) == own, 30)
+        wait_for(f"three addresses at {node}", partial(serves, node), 30)
     assert [name.rpartition("-")[0] for name in members(ha, "nuc1")] == SERVERS
 
 

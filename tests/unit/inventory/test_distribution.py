@@ -43,10 +43,13 @@ def test_artifacts_with_another_release_of_k3s_are_refused(inventory_directory, 
     assert told(directory) == ["cluster_artifacts_dir has no k3s 1.35.4, which cluster_version asks for"]
 
 
-def test_several_servers_are_refused(inventory_directory, tmp_path):
+@pytest.mark.parametrize(
+    ("numbers", "problems"), [((1, 2, 3), []), ((1, 2), ["control_plane has 2 hosts, an even number"])]
+)
+def test_servers_are_of_an_odd_number(inventory_directory, tmp_path, numbers, problems):
     hosts = "cluster: {children: {control_plane: {hosts: {%s}}}}"
-    three = ", ".join(f"nuc{number}: {{ansible_host: 192.168.1.1{number}}}" for number in (1, 2, 3))
+    servers = ", ".join(f"nuc{number}: {{ansible_host: 192.168.1.1{number}}}" for number in numbers)
     (tmp_path / "manifest.json").write_text('{"files": [{"name": "k3s", "kind": "binary", "version": "v1.35.4+k3s1"}]}')
     text = f"cluster_distribution: k3s\ncluster_artifacts_dir: {tmp_path}\n"
-    directory = inventory_directory({"hosts.yml": hosts % three, "group_vars/all.yml": text})
-    assert told(directory) == ["group control_plane names 3 hosts: nuc1, nuc2, nuc3"]
+    directory = inventory_directory({"hosts.yml": hosts % servers, "group_vars/all.yml": text})
+    assert told(directory) == problems

@@ -54,13 +54,15 @@ PLAY: dict[str, Any] = {
         {
             "name": "Facts",
             "ansible.builtin.set_fact": {
+                "__k3s_artifacts": [{"kind": "images", "path": "k3s/k3s-airgap-images-amd64.tar"}],
                 "ansible_facts": {
                     "edgectl": {
                         "jetson": "{{ jetson }}",
                         "kernel": {"arch": "x86_64"},
                         "memory": {"total_kib": "{{ total_kib }}"},
+                        "kubernetes": {"role": None, "made_by_edgectl": False, "phase": None, "cluster_ca_hash": None},
                     }
-                }
+                },
             },
         },
         say(SAID),
@@ -283,9 +285,8 @@ def test_who_joins_asks_a_server_that_lives(
         server["runs"] = "control_plane" if name in made else None
     inventory["all"]["vars"]["edgectl_unreachable_hosts"] = list(lost)
     found = {"role": "{{ runs | default(none) }}", "made_by_edgectl": True, "phase": "joined"}
-    facts = {"edgectl": {"jetson": "{{ jetson }}", "kernel": {"arch": "x86_64"}, "kubernetes": found}}
     play = copy.deepcopy(PLAY)
-    play["tasks"][0]["ansible.builtin.set_fact"]["ansible_facts"] = facts
+    play["tasks"][0]["ansible.builtin.set_fact"]["ansible_facts"]["edgectl"]["kubernetes"] = found
     play["tasks"][1] = say("[inventory_hostname, [__k3s_founder, __k3s_through]]")
     file = tmp_path / "hosts.yml"
     file.write_text(yaml.safe_dump(inventory))
