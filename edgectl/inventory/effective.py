@@ -73,7 +73,7 @@ def _variable(inventory: Inventory, host: Host, name: str, encrypted: set[Path],
     if value == "" and host.needs_facts(name):
         return Effective(name, None, origin, unknown="the host has to be asked")
     hidden = _is_secret(name) or (origin.place is not None and origin.place.file in encrypted)
-    if (hidden and value != "") or any(_holds(value, secret) for secret in secrets):
+    if (hidden and value not in ("", {}, [])) or any(_holds(value, secret) for secret in secrets):
         return Effective(name, MASK, origin, secret=True)
     return Effective(name, value, origin)
 
