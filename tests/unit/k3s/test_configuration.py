@@ -47,7 +47,14 @@ PLAY: dict[str, Any] = {
         {
             "name": "Facts",
             "ansible.builtin.set_fact": {
-                "ansible_facts": {"edgectl": {"jetson": "{{ jetson }}", "kernel": {"arch": "x86_64"}}}
+                "ansible_facts": {
+                    "edgectl": {
+                        "jetson": "{{ jetson }}",
+                        "kernel": {"arch": "x86_64"},
+                        "memory": {"total_kib": 8 * 1024 * 1024},
+                        "kubernetes": {"role": None, "k3s": "{{ k3s_there | default(none) }}"},
+                    }
+                }
             },
         },
         say(SAID),
@@ -123,3 +130,10 @@ def test_policies_are_off_where_the_inventory_or_the_state_file_says_so(
     tmp_path: Path, options: dict[str, Any], off: bool
 ) -> None:
     assert ("disable-network-policy" in rendered(tmp_path, **options)["nuc1"]["config"]) is off
+
+
+def test_a_server_that_was_there_keeps_its_tokens_its_encryption_and_its_policies(tmp_path: Path) -> None:
+    config = rendered(tmp_path, k3s_there={"role": "control_plane", "network_policy": True})["nuc1"]["config"]
+    assert {"agent-token-file", "token-file", "secrets-encryption", "cluster-init"} & set(config) == set()
+    assert "disable-network-policy" not in config
+    assert config["node-ip"] == "10.200.0.11"
