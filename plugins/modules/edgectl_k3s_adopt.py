@@ -155,12 +155,14 @@ def give_back(module):
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 shutil.copy2(KEPT + path, path + ".edgectl-new")
                 os.replace(path + ".edgectl-new", path)
-        for directory in {os.path.dirname(path) for path in record["missing"]}:
-            if os.path.isdir(directory) and not os.listdir(directory):
+        configured = os.path.dirname(edgectl_k3s_found.CONFIG)
+        if record["directory_mode"] is not None and os.path.isdir(configured):
+            os.chmod(configured, record["directory_mode"])
+        # From below; the directory of the configuration stays where it was there before.
+        for directory in sorted({os.path.dirname(path) for path in record["missing"]}, reverse=True):
+            stays = directory == configured and record["directory_mode"] is not None
+            if not stays and os.path.isdir(directory) and not os.listdir(directory):
                 os.rmdir(directory)
-        directory = os.path.dirname(edgectl_k3s_found.CONFIG)
-        if record["directory_mode"] is not None and os.path.isdir(directory):
-            os.chmod(directory, record["directory_mode"])
     module.exit_json(changed=True, unit=record["unit"])
 
 

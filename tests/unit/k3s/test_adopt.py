@@ -172,6 +172,19 @@ def test_what_was_found_comes_back_exactly_and_nothing_stays_beside_it(module: M
     assert (tmp_path / "etc/rancher/k3s").stat().st_mode & 0o777 == 0o755
 
 
+def test_an_agent_without_a_configuration_gets_no_directory_for_it(module: ModuleType, tmp_path: Path) -> None:
+    tree(tmp_path, "server")
+    (tmp_path / "etc/rancher/k3s/config.yaml").unlink()
+    (tmp_path / "etc/rancher/k3s").rmdir()
+    ours = tmp_path / "etc/rancher/k3s/agent-token"
+    done(module.adopt, options={}, paths=[str(ours)])
+    for path in (ours, tmp_path / "etc/rancher/k3s/config.yaml"):
+        path.write_text("edgectl's")
+    done(module.give_back)
+    assert not (tmp_path / "etc/rancher/k3s").exists()
+    assert (tmp_path / "etc/systemd/system/k3s.service").exists()
+
+
 def test_options_that_go_on_are_read_from_the_copies_in_a_later_run(module: ModuleType, tmp_path: Path) -> None:
     tree(tmp_path, "server --token secret", "disable: [traefik]\n")
     first = done(module.adopt, options={"node-ip": "10.200.0.1"})

@@ -60,7 +60,13 @@ PLAY: dict[str, Any] = {
                         "jetson": "{{ jetson }}",
                         "kernel": {"arch": "x86_64"},
                         "memory": {"total_kib": "{{ total_kib }}"},
-                        "kubernetes": {"role": None, "made_by_edgectl": False, "phase": None, "cluster_ca_hash": None},
+                        "kubernetes": {
+                            "role": None,
+                            "made_by_edgectl": False,
+                            "phase": None,
+                            "cluster_ca_hash": None,
+                            "k3s": "{{ k3s_there | default(none) }}",
+                        },
                     }
                 },
             },
@@ -291,3 +297,10 @@ def test_who_joins_asks_a_server_that_lives(
     file = tmp_path / "hosts.yml"
     file.write_text(yaml.safe_dump(inventory))
     assert dict(said(file, [play]))["orin1"] == [founder, through]
+
+
+def test_a_server_that_was_there_keeps_its_tokens_its_encryption_and_its_policies(tmp_path: Path) -> None:
+    config = rendered(tmp_path, k3s_there={"role": "control_plane", "network_policy": True})["nuc1"]["config"]
+    assert {"agent-token-file", "token-file", "secrets-encryption", "cluster-init"} & set(config) == set()
+    assert "disable-network-policy" not in config
+    assert config["node-ip"] == "10.200.0.11"
