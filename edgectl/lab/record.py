@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from edgectl.errors import UsageError
@@ -99,7 +99,9 @@ def load(name: str) -> Lab | None:
         document = json.loads((paths.state_dir(name) / "lab.json").read_text())
     except FileNotFoundError:
         return None
-    document.pop("schema_version")
+    # Another edgectl may have written more.
+    known = {one.name for one in fields(Lab)}
+    document = {name: value for name, value in document.items() if name in known}
     return Lab(**{**document, "nodes": [Node(**node) for node in document["nodes"]]})
 
 

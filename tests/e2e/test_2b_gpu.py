@@ -194,7 +194,7 @@ def test_the_gpu_is_proved_by_pods_and_everything_of_that_is_removed(cluster: Cl
     assert "edgectl-verify" not in cluster.kubectl("get", "namespaces")
 
 
-def test_a_taint_a_quota_and_a_registrys_key_are_there_as_long_as_they_are_asked_for(cluster: Cluster) -> None:
+def test_a_taint_a_label_a_quota_and_a_registrys_key_are_there_as_long_as_they_are_asked_for(cluster: Cluster) -> None:
     options = cluster.inventory / "group_vars" / "cluster.yml"
     options.write_text(
         yaml.safe_dump(
@@ -203,12 +203,14 @@ def test_a_taint_a_quota_and_a_registrys_key_are_there_as_long_as_they_are_asked
                 "device_plugin_quotas": {"research": 1},
                 "device_plugin_ngc_key": NGC_KEY,
                 "device_plugin_ngc_namespaces": ["research"],
+                "cluster_node_labels": {"example.org/room": "cellar"},
             }
         )
     )
     done = cluster.bootstrap("--limit", NODE, "--verbose")
     assert NGC_KEY not in done.stdout + done.stderr
     assert TAINT in (cluster.get("node", NODE)["spec"].get("taints") or [])
+    assert cluster.get("node", NODE)["metadata"]["labels"]["example.org/room"] == "cellar"
     secret = cluster.get("secret", "edgectl-ngc", "-n", "research")["data"][".dockerconfigjson"]
     assert json.loads(base64.b64decode(secret))["auths"]["nvcr.io"]["password"] == NGC_KEY
     edgectl("verify", "gpu", str(cluster.inventory))
@@ -230,6 +232,7 @@ def test_a_taint_a_quota_and_a_registrys_key_are_there_as_long_as_they_are_asked
     options.unlink()
     cluster.bootstrap("--limit", NODE)
     assert TAINT not in (cluster.get("node", NODE)["spec"].get("taints") or [])
+    assert "example.org/room" not in cluster.get("node", NODE)["metadata"]["labels"]
     assert "edgectl" not in cluster.kubectl("get", "resourcequotas,secrets", "-n", "research", "-o", "name")
     cluster.kubectl("delete", "namespace", "research")
 

@@ -66,7 +66,8 @@ def test_a_changed_option_restarts_k3s_on_that_host_alone_and_its_pods_go_on(clu
     file.parent.mkdir()
     # A host's own takes the place of all hosts' option: the lab's has to be said again.
     text = (cluster.inventory / "group_vars" / "all.yml").read_text()
-    file.write_text(text[text.index("k3s_kubelet_config:") :] + "  maxPods: 77\n")
+    labels = "cluster_node_labels: {example.org/room: cellar}\n"
+    file.write_text(labels + text[text.index("k3s_kubelet_config:") :] + "  maxPods: 77\n")
     done = cluster.bootstrap()
     file.unlink()
     file.parent.rmdir()
@@ -74,6 +75,8 @@ def test_a_changed_option_restarts_k3s_on_that_host_alone_and_its_pods_go_on(clu
     after = {node: cluster.unit_starts(node, *cluster.units(node)) for node in NODES}
     assert {node for node in NODES if after[node] != before[node]} == {"orin1"}
     assert cluster.get("node", "orin1")["status"]["capacity"]["pods"] == "77"
+    assert cluster.get("node", "orin1")["metadata"]["labels"]["example.org/room"] == "cellar"
     assert pods() == running
     cluster.bootstrap()
     assert cluster.get("node", "orin1")["status"]["capacity"]["pods"] == "110"
+    assert "example.org/room" not in cluster.get("node", "orin1")["metadata"]["labels"]
