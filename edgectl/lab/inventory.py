@@ -71,7 +71,7 @@ def group_vars(lab: Lab, traits: Traits, artifacts: Path | None) -> str:
 
 
 def _distribution(artifacts: Path | None) -> str:
-    """k3s where the artifacts have one (`python -m edgectl.lab.k3s` makes such a directory), else kubeadm."""
+    """k3s where the artifacts have one (`edgectl lab build --distribution k3s`), else kubeadm."""
     try:
         files = json.loads((artifacts / manifest.NAME).read_text())["files"] if artifacts else []
     except FileNotFoundError:  # validation says so

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,13 +19,9 @@ import pytest
 from edgectl.lab import machine
 from edgectl.lab.lifecycle import INOTIFY_PER_NODE
 from tests.bench.test_bootstrap import LAB, TEN, THREE, fresh_lab, seconds
-from tests.e2e.cluster import EDGECTL, Cluster, edgectl, lab_status, run
+from tests.e2e.cluster import EDGECTL, Cluster, edgectl, lab_status
 
 RUNS = 3
-
-
-def artifacts() -> str:
-    return run([sys.executable, "-m", "edgectl.lab.k3s"], timeout=3000).stdout.split()[-1]
 
 
 def sent(address: str) -> int:
@@ -68,7 +63,7 @@ def test_a_second_run_of_k3s(nodes: list[str]) -> None:
     if left is not None and left < len(nodes) * INOTIFY_PER_NODE:
         pytest.skip(f"{len(nodes)} nodes want more inotify instances: sudo sysctl fs.inotify.max_user_instances=1024")
     try:
-        inventory = fresh_lab("--artifacts", artifacts(), "--nodes", ",".join(nodes))
+        inventory = fresh_lab("--distribution", "k3s", "--nodes", ",".join(nodes))
         cluster = Cluster(LAB, Path(inventory))
         first = seconds([EDGECTL, "bootstrap", inventory, "--yes"])
         names = [node["name"] for node in lab_status(LAB)["nodes"]]
