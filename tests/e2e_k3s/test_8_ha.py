@@ -1,4 +1,6 @@
-"""Three k3s servers on embedded etcd: one is lost and the API stays, and it comes back by a re-run without its data."""
+"""One k3s server becomes three, on embedded etcd: one is lost and the API stays, and it comes back by a re-run without its
+data; an agent beside them goes on.
+"""
 
 from __future__ import annotations
 
@@ -18,22 +20,33 @@ pytestmark = pytest.mark.long
 
 NAME = f"{LAB}-ha"
 SERVERS = ["nuc1", "nuc2", "nuc3"]
+AGENT = "nuc4"
+NODES = [*SERVERS, AGENT]
 DATA = "/var/lib/rancher/k3s"
 OWN_KUBECTL = "k3s kubectl --request-timeout 5s"
 
 
 @pytest.fixture(scope="module")
 def ha(room: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Three machines, and a cluster of three servers on them."""
+    """Four machines, and a cluster of three servers and an agent on them, which had one server at first."""
     kept = Path(tempfile.gettempdir()) / f"edgectl-{NAME}-kept"
     if not (KEEP and kept.exists()):
         edgectl("lab", "down", "--name", NAME)
-        nodes = ",".join(f"{name}:control_plane" for name in SERVERS)
+        nodes = ",".join([*(f"{name}:control_plane" for name in SERVERS), AGENT])
         inventory = kept if KEEP else tmp_path_factory.mktemp("ha") / "inventory"
         shown = ("--distribution", "k3s", "--dir", str(inventory))
         edgectl("lab", "up", "--name", NAME, "--nodes", nodes, *shown, timeout=3000)
     found = Cluster(NAME, Path(lab_status(NAME)["inventory"]), "k3s")
     if not (found.inventory / "edgectl.state.yml").exists():
+        file = found.inventory / "hosts.yml"
+        hosts = yaml.safe_load(file.read_text())
+        servers = hosts["all"]["children"]["cluster"]["children"]["control_plane"]["hosts"]
+        others = {name: servers.pop(name) for name in SERVERS[1:]}
+        file.write_text(yaml.safe_dump(hosts, sort_keys=False))
+        found.bootstrap()
+        found.kubectl("create", "configmap", "of-one-server")
+        servers.update(others)
+        file.write_text(yaml.safe_dump(hosts, sort_keys=False))
         found.bootstrap()
     yield found
     if not KEEP:
@@ -66,18 +79,29 @@ def lose_the_data(cluster: Cluster, node: str) -> None:
 
 
 def all_ready(cluster: Cluster) -> bool:
-    return sorted(cluster.ready()) == SERVERS
+    return sorted(cluster.ready()) == NODES
+
+
+def renewed(cluster: Cluster, node: str) -> str:
+    """When the agent's kubelet last told a server that it lives."""
+    path = "jsonpath={.spec.renewTime}"
+    return cluster.ssh(node, f"{OWN_KUBECTL} get lease {AGENT} -n kube-node-lease -o {path}", check=False)
+
+
+def test_what_the_lone_server_held_is_there_on_three(ha: Cluster) -> None:
+    for node in SERVERS:
+        ha.ssh(node, f"{OWN_KUBECTL} get configmap of-one-server")
 
 
 def test_three_servers_are_nodes_and_members_of_etcd_and_all_serve_the_api(ha: Cluster) -> None:
     assert all_ready(ha)
-    own = sorted(ha.ready().values())
+    own = sorted(address for name, address in ha.ready().items() if name in SERVERS)
 
     def serves(node: str) -> bool:
         return addresses_of_the_api(ha, node) == own
 
     for node in SERVERS:
-        assert api_serves(ha, node) == SERVERS
+        assert api_serves(ha, node) == NODES
         wait_for(f"three addresses at {node}", partial(serves, node), 30)
     assert [name.rpartition("-")[0] for name in members(ha, "nuc1")] == SERVERS
 
@@ -105,7 +129,7 @@ def test_secrets_are_encrypted_in_every_servers_datastore_with_one_key(ha: Clust
 
 def test_a_second_run_has_nothing_to_do(ha: Cluster) -> None:
     before = {node: ha.unit_starts(node, "k3s") for node in SERVERS}
-    assert "Nothing to do on nuc1, nuc2 and nuc3" in ha.bootstrap().stdout
+    assert "Nothing to do on nuc1, nuc2, nuc3 and nuc4" in ha.bootstrap().stdout
     assert {node: ha.unit_starts(node, "k3s") for node in SERVERS} == before
 
 
@@ -133,15 +157,17 @@ def test_the_first_server_is_lost_and_the_api_stays_and_it_comes_back(ha: Cluste
     own = ha.ready()
     edgectl("lab", "stop", "--name", NAME, "nuc1")
     try:
-        living = sorted(address for name, address in own.items() if name != "nuc1")
-        wait_for("the API without nuc1", lambda: api_serves(ha, "nuc2") == SERVERS, 60)
+        living = sorted(address for name, address in own.items() if name not in ("nuc1", AGENT))
+        wait_for("the API without nuc1", lambda: api_serves(ha, "nuc2") == NODES, 60)
         wait_for("two addresses", lambda: addresses_of_the_api(ha, "nuc3") == living, 60)
+        last = renewed(ha, "nuc2")
+        wait_for("the agent to find another server", lambda: renewed(ha, "nuc2") > last, 60)
         # What a user calls goes to a server that lives.
         ha.kubectl("create", "configmap", "without-nuc1")
     finally:
         edgectl("lab", "start", "--name", NAME, "nuc1")
     wait_for("nuc1 to be Ready", lambda: all_ready(ha), 240)
-    wait_for("its own API", lambda: api_serves(ha, "nuc1") == SERVERS, 60)
+    wait_for("its own API", lambda: api_serves(ha, "nuc1") == NODES, 60)
     ha.ssh("nuc1", f"{OWN_KUBECTL} delete configmap without-nuc1")
     ha.bootstrap()
     assert all_ready(ha)
@@ -153,9 +179,9 @@ def test_a_server_that_has_lost_its_data_comes_back_by_a_re_run(ha: Cluster, los
     before = {node: ha.unit_starts(node, "k3s") for node in others}
     old = members(ha, others[0])
     lose_the_data(ha, lost)
-    assert api_serves(ha, others[0]) == SERVERS
+    assert api_serves(ha, others[0]) == NODES
     ha.bootstrap()
-    wait_for("three Ready nodes", lambda: all_ready(ha), 60)
+    wait_for("all nodes to be Ready", lambda: all_ready(ha), 60)
     new = members(ha, others[0])
     assert [name.rpartition("-")[0] for name in new] == SERVERS
     assert {name for name in new if name not in old} == {name for name in new if name.startswith(f"{lost}-")}
@@ -191,7 +217,7 @@ def test_a_server_is_drained_before_its_restart_where_that_is_asked_for(ha: Clus
 
 def test_a_server_that_is_reset_leaves_etcd_and_the_others_go_on(ha: Cluster) -> None:
     edgectl("reset", str(ha.inventory), "--yes", "--plain", "--limit", "nuc3")
-    assert api_serves(ha, "nuc1") == ["nuc1", "nuc2"]
+    assert api_serves(ha, "nuc1") == ["nuc1", "nuc2", AGENT]
     assert [name.rpartition("-")[0] for name in members(ha, "nuc2")] == ["nuc1", "nuc2"]
     ha.bootstrap()
-    wait_for("three Ready nodes", lambda: all_ready(ha), 60)
+    wait_for("all nodes to be Ready", lambda: all_ready(ha), 60)
