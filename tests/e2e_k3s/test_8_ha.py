@@ -1,5 +1,5 @@
-"""One k3s server becomes three, on embedded etcd: one is lost and the API stays, and it comes back by a re-run without its
-data; an agent beside them goes on.
+"""One k3s server becomes three, on embedded etcd: one is lost and the API stays, and it comes back by a re-run without
+its data; an agent beside them goes on.
 """
 
 from __future__ import annotations
