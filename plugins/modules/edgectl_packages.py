@@ -136,6 +136,10 @@ class Apt:
             # Somebody took the lock between our look and apt's own.
             self._sleep()
 
+    def finish_what_was_interrupted(self) -> None:
+        """Without it apt refuses to do anything where dpkg lost its power in the middle of our own installation."""
+        self.run(["dpkg", "--force-confdef", "--force-confold", "--configure", "-a"], "finish what was interrupted")
+
     def update_if_stale(self) -> None:
         """Fetch the package lists unless they are recent."""
         stamps = [os.path.join(LISTS, name) for name in ("", "partial")]
@@ -182,15 +186,17 @@ def _satisfied(wanted: str, status: "dict[str, Installed]") -> bool:
 def present(module: AnsibleModule, apt: Apt) -> "dict[str, object]":
     wanted = list(dict.fromkeys(module.params["name"]))
     names = [item.partition("=")[0] for item in wanted]
+    records = read_records(RECORDS)
+    record = records[module.params["record"]]
+    killed = bool(record.begun)
+    if killed and not module.check_mode:
+        apt.finish_what_was_interrupted()
     before = apt.status() if wanted else {}
     missing = [item for item in wanted if not _satisfied(item, before)]
     to_hold = sorted(set(names) - apt.held()) if module.params["hold"] else []
-    records = read_records(RECORDS)
-    record = records[module.params["record"]]
     new_requests = [name for name in names if name not in record.requested]
 
     added = [item.partition("=")[0] for item in missing]
-    killed = bool(record.begun)
     if not module.check_mode:
         if missing:
             apt.update_if_stale()
@@ -227,8 +233,12 @@ def absent(module: AnsibleModule, apt: Apt) -> "dict[str, object]":
     records = read_records(RECORDS)
     record = records[module.params["record"]]
     del records[record.name]
+    if record.begun and not module.check_mode:
+        apt.finish_what_was_interrupted()
     status = apt.status()
-    candidates = {name for name in record.installed if name in status and status[name].present}
+    # An installation that was interrupted has brought more than is recorded.
+    ours = set(record.installed) | (came_with(record, status) if record.begun else set())
+    candidates = {name for name in ours if name in status and status[name].present}
     requested_elsewhere = set().union(*(other.requested for other in records.values()))
     kept = needed_among(candidates, status, requested_elsewhere)
     removed = sorted(candidates - kept)
