@@ -29,6 +29,6 @@ def build(progress: Progress, entries: Sequence[str] = (), distribution: Distrib
     made = [part.build(progress) for part in _parts(entries, distribution)]
     wanted = directory(entries, distribution)
     if not manifest.complete(wanted):
-        with one_at_a_time(progress):
+        with one_at_a_time("artifacts", progress):
             manifest.join(wanted, made)
     return wanted

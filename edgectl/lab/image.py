@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass
@@ -13,7 +12,8 @@ import yaml
 
 from edgectl import content
 from edgectl.lab import debian, machine
-from edgectl.lab.paths import SYSTEM, cache_dir
+from edgectl.lab.parts import build_log, one_at_a_time
+from edgectl.lab.paths import SYSTEM
 from edgectl.lab.podman import LABEL, image_exists, podman
 from edgectl.lab.progress import Progress
 
@@ -67,9 +67,7 @@ def build(progress: Progress) -> str:
     made_from = recipe()
     if image_exists(made_from.reference):
         return made_from.reference
-    cache_dir().mkdir(parents=True, exist_ok=True)
-    with (cache_dir() / "image.lock").open("w") as lock, progress.phase("build the node image"):
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with one_at_a_time("image", progress), progress.phase("build the node image"):
         if not image_exists(made_from.reference):
             _build(made_from)
             _forget_others(made_from.reference)
@@ -85,7 +83,7 @@ def _forget_others(reference: str) -> None:
 
 def _build(made_from: Recipe) -> None:
     archive = SYSTEM / "node.tar"
-    log = cache_dir() / "image.log"
+    log = build_log("image")
     log.write_text("")
     debian.mmdebstrap(made_from.release, "minbase", made_from.packages, archive, log, customisation(made_from))
     podman("import", f"--change=LABEL={LABEL}=image", archive, made_from.reference)

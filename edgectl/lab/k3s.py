@@ -16,7 +16,7 @@ from edgectl.lab import debian, gobuild, imagearchive, kubernetes, manifest, too
 from edgectl.lab.imagearchive import Image, Layer
 from edgectl.lab.machine import architecture, run
 from edgectl.lab.manifest import Artifact
-from edgectl.lab.parts import Part, build_log
+from edgectl.lab.parts import Part
 from edgectl.lab.progress import Progress, Silent
 
 # Raise it when this module makes something else from the same sources.
@@ -64,7 +64,7 @@ def what(artifacts: Path) -> str:
     return run([artifacts / program, "--version"]).stdout.splitlines()[0].removeprefix("k3s version ")
 
 
-def _fill(wanted: Path, progress: Progress) -> list[Artifact]:
+def _fill(wanted: Path, log: Path, progress: Progress) -> list[Artifact]:
     arch = architecture()
     relative = f"k3s/{version()}/linux-{arch}"
     place = wanted / relative
@@ -73,7 +73,7 @@ def _fill(wanted: Path, progress: Progress) -> list[Artifact]:
     if digests:
         return _fetch(place, relative, digests, arch, progress)
     progress.line("k3s' release files cannot be reached from here: building a stand-in from Go modules instead")
-    return _build_all(wanted / "work", place, relative, arch, progress)
+    return _build_all(wanted / "work", place, relative, arch, log, progress)
 
 
 def _fetch(place: Path, relative: str, digests: dict[str, str], arch: str, progress: Progress) -> list[Artifact]:
@@ -89,10 +89,10 @@ def _fetch(place: Path, relative: str, digests: dict[str, str], arch: str, progr
     ]
 
 
-def _build_all(work: Path, place: Path, relative: str, arch: str, progress: Progress) -> list[Artifact]:
+def _build_all(work: Path, place: Path, relative: str, arch: str, log: Path, progress: Progress) -> list[Artifact]:
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
-    log, go = build_log(), toolchain.find_or_fetch(arch, progress)
+    go = toolchain.find_or_fetch(arch, progress)
     coredns = _coredns_version()
     with progress.phase("build the stand-in for k3s (the first time takes 5 to 10 minutes)"):
         _build(go, work, f"{_COREDNS}:{coredns.removeprefix('v')}", log)

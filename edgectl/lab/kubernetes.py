@@ -11,7 +11,7 @@ from edgectl.lab import debian, gobuild, imagearchive, toolchain, upstream
 from edgectl.lab.imagearchive import Image, Layer
 from edgectl.lab.machine import architecture, run
 from edgectl.lab.manifest import Artifact
-from edgectl.lab.parts import Part, build_log
+from edgectl.lab.parts import Part
 from edgectl.lab.progress import Progress
 
 # Raise it when this module makes something else from the same sources.
@@ -32,7 +32,7 @@ def part() -> Part:
     return Part("kubernetes", source(), _FORM, _fill)
 
 
-def _fill(wanted: Path, progress: Progress) -> list[Artifact]:
+def _fill(wanted: Path, log: Path, progress: Progress) -> list[Artifact]:
     version = gobuild.kubernetes_version(source())
     arch = architecture()
     relative = f"kubernetes/{version}/linux-{arch}"
@@ -42,7 +42,7 @@ def _fill(wanted: Path, progress: Progress) -> list[Artifact]:
         names = _fetch(place, version, arch, progress)
     else:
         progress.line("Kubernetes' release files cannot be reached from here: building from the Go modules instead")
-        names = _build(place, version, arch, progress)
+        names = _build(place, version, arch, log, progress)
     binaries = [Artifact(f"{relative}/{name}", "binary", name, version, arch) for name in gobuild.PROGRAMS]
     images = Artifact(f"{relative}/images.tar", "images", "kubernetes", version, arch, tuple(names))
     return [*binaries, images]
@@ -57,11 +57,10 @@ def _fetch(place: Path, version: str, arch: str, progress: Progress) -> list[str
     return names
 
 
-def _build(place: Path, version: str, arch: str, progress: Progress) -> list[str]:
+def _build(place: Path, version: str, arch: str, log: Path, progress: Progress) -> list[str]:
     work = place / "work"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
-    log = build_log()
     go = toolchain.find_or_fetch(arch, progress)
     with progress.phase(f"build Kubernetes {version} (the first time takes 5 to 10 minutes)"):
         gobuild.build_kubernetes(go, source(), work, log)

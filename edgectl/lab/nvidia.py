@@ -20,7 +20,7 @@ from edgectl.lab.aptrepository import Package
 from edgectl.lab.imagearchive import Image, Layer
 from edgectl.lab.machine import architecture, run
 from edgectl.lab.manifest import Artifact
-from edgectl.lab.parts import Part, build_log
+from edgectl.lab.parts import Part
 from edgectl.lab.progress import Progress
 
 # Raise it when this module makes something else from the same sources.
@@ -142,12 +142,11 @@ def image_name(which: str) -> str:
     return str(_recipe("images.yml")[which]["image"])
 
 
-def _fill(wanted: Path, progress: Progress) -> list[Artifact]:
+def _fill(wanted: Path, log: Path, progress: Progress) -> list[Artifact]:
     work = wanted / "work"
     for rest in (work, repositories(wanted)):
         shutil.rmtree(rest, ignore_errors=True)
     work.mkdir()
-    log = build_log()
     go = toolchain.find_or_fetch(architecture(), progress)
     for toolkit in sorted({wanted.toolkit for wanted in packages()} - {""}):
         with progress.phase(f"build NVIDIA's container toolkit {toolkit}"):

@@ -13,7 +13,7 @@ from edgectl.lab import debian, gguf, gobuild, imagearchive, toolchain
 from edgectl.lab.imagearchive import Image, Layer
 from edgectl.lab.machine import architecture
 from edgectl.lab.manifest import Artifact
-from edgectl.lab.parts import Part, build_log
+from edgectl.lab.parts import Part
 from edgectl.lab.progress import Progress
 
 # Raise it when this module, or the model's, makes something else from the same sources.
@@ -42,8 +42,8 @@ def image_names() -> tuple[str, ...]:
     return tuple(sorted({image["image"] for image in entry["images"]}))
 
 
-def _fill(wanted: Path, progress: Progress) -> list[Artifact]:
-    recipe, log = _recipe(), build_log()
+def _fill(wanted: Path, log: Path, progress: Progress) -> list[Artifact]:
+    recipe = _recipe()
     version, arch = str(recipe["version"]), architecture()
     work = wanted / "work"
     shutil.rmtree(work, ignore_errors=True)

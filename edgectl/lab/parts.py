@@ -22,7 +22,8 @@ from edgectl.lab.progress import Progress
 
 @dataclass(frozen=True)
 class Part:
-    """One part. form: raise it when the same sources are made into something else. fill: makes the files.
+    """One part. form: raise it when the same sources are made into something else. fill: makes the files in a
+    directory; what the programs say that it runs goes to a log.
 
     inputs: what decides about it besides its sources. needs: parts that are made before, and that it is made from.
     """
@@ -30,7 +31,7 @@ class Part:
     name: str
     source: Path
     form: int
-    fill: Callable[[Path, Progress], list[Artifact]]
+    fill: Callable[[Path, Path, Progress], list[Artifact]]
     inputs: str = ""
     needs: tuple[Part, ...] = ()
 
@@ -50,29 +51,30 @@ class Part:
         if not manifest.complete(wanted):
             for part in self.needs:
                 part.build(progress)
-            with one_at_a_time(progress):
+            with one_at_a_time(self.name, progress):
                 if not manifest.complete(wanted):
                     wanted.mkdir(parents=True, exist_ok=True)
-                    build_log().write_text("")
-                    artifacts = self.fill(wanted, progress)
+                    log = build_log(self.name)
+                    log.write_text("")
+                    artifacts = self.fill(wanted, log, progress)
                     with progress.phase("manifest"):
                         manifest.write(wanted, artifacts)
         return wanted
 
 
-def build_log() -> Path:
-    """Where the programs that build a part write what they say."""
-    return cache_dir() / "build.log"
+def build_log(what: str) -> Path:
+    """Where the programs that make this thing write what they say. what: as for one_at_a_time."""
+    return cache_dir() / f"{what}.log"
 
 
 @contextmanager
-def one_at_a_time(progress: Progress) -> Iterator[None]:
-    """Keep other runs of edgectl from building at the same time."""
+def one_at_a_time(what: str, progress: Progress) -> Iterator[None]:
+    """Keep other runs of edgectl from making the same thing at the same time. what: its name in the cache."""
     cache_dir().mkdir(parents=True, exist_ok=True)
-    with (cache_dir() / "artifacts.lock").open("w") as lock:
+    with (cache_dir() / f"{what}.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            progress.line("another edgectl builds the artifacts; waiting for it")
+            progress.line(f"another edgectl makes {what}; waiting for it")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from edgectl.errors import EdgectlError
 from edgectl.lab.machine import run
+from edgectl.lab.parts import one_at_a_time
 from edgectl.lab.paths import cache_dir
 from edgectl.lab.progress import Progress
 
@@ -33,15 +34,21 @@ def find_or_fetch(arch: str, progress: Progress) -> Path:
         fetched / "bin" / "go",
     ]
     for candidate in candidates:
-        if candidate and Path(candidate).exists() and version(Path(candidate)) >= OLDEST:
+        if candidate and _usable(Path(candidate)):
             return Path(candidate)
     if arch not in SUMS:
         raise _no_toolchain(f"none is pinned for {arch}")
     if not _proxy():
         raise _no_toolchain("GOPROXY names no module proxy to fetch one from")
-    with progress.phase(f"fetch {FETCHED}"):
-        _fetch(arch, fetched)
+    with one_at_a_time(fetched.name, progress):
+        if not _usable(fetched / "bin" / "go"):  # another run may have fetched it meanwhile
+            with progress.phase(f"fetch {FETCHED}"):
+                _fetch(arch, fetched)
     return fetched / "bin" / "go"
+
+
+def _usable(go: Path) -> bool:
+    return go.exists() and version(go) >= OLDEST
 
 
 def version(go: Path) -> tuple[int, ...]:

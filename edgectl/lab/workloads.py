@@ -22,7 +22,7 @@ from edgectl.lab import debian, imagearchive
 from edgectl.lab.imagearchive import Image, Layer
 from edgectl.lab.machine import architecture, run
 from edgectl.lab.manifest import Artifact
-from edgectl.lab.parts import Part, build_log
+from edgectl.lab.parts import Part
 from edgectl.lab.progress import Progress
 
 ALL = "all"
@@ -87,23 +87,23 @@ def part(entry: str) -> Part:
 
 
 def _base_part(name: str) -> Part:
-    def fill(wanted: Path, progress: Progress) -> list[Artifact]:
+    def fill(wanted: Path, log: Path, progress: Progress) -> list[Artifact]:
         made_of = base(name)
         with progress.phase(f"fetch {name} of Debian {made_of['suite']}"):
-            _debian(made_of, wanted / "base.tar")
+            _debian(made_of, wanted / "base.tar", log)
         return [Artifact("base.tar", "layer", name, made_of["suite"], architecture())]
 
     return Part(f"base-{name}", source(name), _FORM, fill)
 
 
-def _debian(made_of: dict[str, Any], archive: Path) -> None:
+def _debian(made_of: dict[str, Any], archive: Path, log: Path) -> None:
     """Packages of Debian, unpacked and not configured."""
     options = ['--extract-hook=ldconfig -r "$1"']
-    debian.mmdebstrap(debian.source(made_of["suite"]), "extract", made_of["packages"], archive, build_log(), options)
+    debian.mmdebstrap(debian.source(made_of["suite"]), "extract", made_of["packages"], archive, log, options)
 
 
-def _fill(entry: str) -> Callable[[Path, Progress], list[Artifact]]:
-    def fill(wanted: Path, progress: Progress) -> list[Artifact]:
+def _fill(entry: str) -> Callable[[Path, Path, Progress], list[Artifact]]:
+    def fill(wanted: Path, log: Path, progress: Progress) -> list[Artifact]:
         made_of, arch = recipe(entry), architecture()
         version = str(made_of["version"])
         work = wanted / "work"
@@ -114,11 +114,11 @@ def _fill(entry: str) -> Callable[[Path, Progress], list[Artifact]]:
             layers.append(Layer(base=_base_part(made_of["base"]).directory / "base.tar"))
         if "packages" in made_of:
             with progress.phase(f"fetch {entry} of Debian {made_of['suite']}"):
-                _debian(made_of, work / "debian.tar")
+                _debian(made_of, work / "debian.tar", log)
             layers.append(Layer(base=work / "debian.tar"))
         if (source(entry) / "requirements.txt").exists():
             with progress.phase(f"fetch {entry} {version} of PyPI"):
-                _virtual_environment(entry, base(made_of["base"])["python"], work)
+                _virtual_environment(entry, base(made_of["base"])["python"], work, log)
             layers.append(Layer(trees={f"/opt/{entry}": work / "venv"}))
             environment["PATH"] = f"/opt/{entry}/bin:{imagearchive.PATH}"
         place = wanted / f"{entry}/{version}/linux-{arch}"
@@ -132,7 +132,7 @@ def _fill(entry: str) -> Callable[[Path, Progress], list[Artifact]]:
     return fill
 
 
-def _virtual_environment(entry: str, python: str, work: Path) -> None:
+def _virtual_environment(entry: str, python: str, work: Path, log: Path) -> None:
     """What `python3 -m venv /opt/ENTRY` and pip would make in the image, for its Python and not for this one."""
     if not find_spec("pip"):
         raise EdgectlError(
@@ -145,8 +145,8 @@ def _virtual_environment(entry: str, python: str, work: Path) -> None:
     command = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-compile", "--prefer-binary"]
     command += ["--disable-pip-version-check", "--no-input", "--no-warn-script-location", "--implementation", "cp"]
     command += ["--python-version", python, *(f"--platform={name}" for name in _platforms(architecture()))]
-    with build_log().open("a") as log:
-        run([*command, "--target", packages, "--requirement", requirements], output=log)
+    with log.open("a") as output:
+        run([*command, "--target", packages, "--requirement", requirements], output=output)
     _arrange(packages, venv, f"/opt/{entry}", python)
 
 

@@ -2,12 +2,13 @@
 
 import dataclasses
 import json
+import threading
 
 import pytest
 
 from edgectl.lab import artifacts, manifest, nvidia
 from edgectl.lab.manifest import Artifact
-from edgectl.lab.parts import Part, build_log
+from edgectl.lab.parts import Part, build_log, one_at_a_time
 from edgectl.lab.progress import Silent
 
 
@@ -22,7 +23,7 @@ def part(tmp_path, monkeypatch):
         (source / "recipe").write_text(name)
         filled = []
 
-        def fill(directory, progress):
+        def fill(directory, log, progress):
             filled.append(directory)
             (directory / name).write_text(name)
             return [Artifact(name, "binary", name, "v1", "amd64")]
@@ -65,10 +66,38 @@ def test_a_part_is_made_after_what_it_needs_and_changes_with_it(part):
 
 def test_the_log_of_a_build_is_only_of_that_build(part):
     one, _ = part("one")
-    build_log().parent.mkdir(parents=True)
-    build_log().write_text("of yesterday")
+    build_log("one").parent.mkdir(parents=True)
+    build_log("one").write_text("of yesterday")
     one.build(Silent())
-    assert build_log().read_text() == ""
+    assert build_log("one").read_text() == ""
+
+
+def test_one_part_is_made_while_another_run_makes_another_one(part):
+    two, filled = part("two")
+    with one_at_a_time("one", Silent()):
+        two.build(Silent())
+    assert filled
+
+
+def test_a_part_that_another_run_makes_is_waited_for_and_not_made_twice(part):
+    one, filled = part("one")
+
+    def told(text):
+        lines.append(text)
+        begun.set()
+
+    lines, begun = [], threading.Event()
+    waiting = Silent()
+    waiting.line = told
+    run = threading.Thread(target=one.build, args=[waiting], daemon=True)
+    with one_at_a_time("one", Silent()):
+        run.start()
+        assert begun.wait(30)
+        assert not filled
+    run.join(30)
+    one.build(Silent())
+    assert lines == ["another edgectl makes one; waiting for it"]
+    assert len(filled) == 1
 
 
 def test_the_artifact_directory_has_the_files_of_all_parts_and_no_copies(part, monkeypatch):
