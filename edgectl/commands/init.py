@@ -25,7 +25,10 @@ def init(
         str, typer.Option(metavar="NAME", help="Which machine runs the Kubernetes API; the first by default.")
     ] = "",
     cluster_name: Annotated[str, typer.Option(metavar="NAME", help="Name of the cluster.")] = "",
-    distribution: Annotated[Literal["kubeadm", "k3s"], typer.Option(help="Who makes the cluster of them.")] = "kubeadm",
+    distribution: Annotated[
+        Literal["kubeadm", "k3s"] | None,
+        typer.Option(help="Who makes the cluster of them; kubeadm by default."),
+    ] = None,
     scan: Annotated[
         str, typer.Option(metavar="CIDR", help="Look for SSH servers in this network first, at most a /22.")
     ] = "",
@@ -44,15 +47,19 @@ def init(
     dialog = terminal_dialog()
     found = _scan(scan, yes=yes, dialog=dialog) if scan else []
     if not machines and dialog:
-        machines, control_plane, cluster_name = interview.ask(dialog, found, control_plane, cluster_name)
-    if not machines and scan:
+        answers = interview.ask(dialog, found, control_plane, cluster_name, distribution)
+    else:
+        answers = interview.Answers(machines, control_plane, cluster_name, distribution or "kubeadm")
+    if not answers.machines and scan:
         typer.echo(f"\nnothing was written; name them: {_next_command(directory, found)}")
         return
-    written = library.create(directory, machines, control_plane, cluster_name, distribution)
+    written = library.create(
+        directory, answers.machines, answers.control_plane, answers.cluster_name, answers.distribution
+    )
     for file in written:
         typer.echo(f"wrote  {file}")
     # k3s comes from upstream by a lock.
-    command = "lock" if distribution == "k3s" else "bootstrap"
+    command = "lock" if answers.distribution == "k3s" else "bootstrap"
     typer.echo(f"next   edgectl {command} {shlex.quote(str(directory))}")
 
 

@@ -1,13 +1,17 @@
-"""The questions of `edgectl init`: what the cluster is called, its machines, and which one is the control plane."""
+"""The questions of `edgectl init`: what the cluster is called, its machines, which one is the control plane, and
+who makes a cluster of them.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from edgectl.errors import UsageError
 from edgectl.inventory.init import Machine, parse_login
+from edgectl.inventory.rules import distribution as distributions
 from edgectl.inventory.rules.hosts import DNS_LABEL
 from edgectl.ssh.scan import SshServer
 
@@ -21,10 +25,24 @@ class Asker(Protocol):
         """The answer, or the default."""
 
 
+@dataclass(frozen=True)
+class Answers:
+    """What is needed to write an inventory. distribution: kubeadm or k3s."""
+
+    machines: list[Machine]
+    control_plane: str
+    cluster_name: str
+    distribution: str
+
+
 def ask(
-    dialog: Asker, found: Sequence[SshServer], control_plane: str = "", cluster_name: str = ""
-) -> tuple[list[Machine], str, str]:
-    """Machines, control plane and cluster name. `found` are offered one by one; what options gave is not asked."""
+    dialog: Asker,
+    found: Sequence[SshServer],
+    control_plane: str = "",
+    cluster_name: str = "",
+    distribution: str | None = None,
+) -> Answers:
+    """Machines one by one, those that were `found` first; what options gave is not asked."""
     cluster_name = cluster_name or _label(dialog, "Name of the cluster:", "homelab")
     machines: list[Machine] = []
     for server in found:
@@ -39,7 +57,9 @@ def ask(
         names = [machine.name for machine in machines]
         while (control_plane := dialog.answer("Which one runs the Kubernetes API?", names[0])) not in names:
             _say(f"one of {', '.join(names)}")
-    return machines, control_plane, cluster_name
+    while machines and distribution not in distributions.MADE:
+        distribution = dialog.answer(f"Kubernetes by {' or '.join(distributions.MADE)}?", distributions.MADE[0])
+    return Answers(machines, control_plane, cluster_name, distribution or distributions.MADE[0])
 
 
 def _add(dialog: Asker, machines: list[Machine], login: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from edgectl.inventory.model import Inventory
 from edgectl.inventory.problem import Problem
 
-# Those that this release makes; the others are refused by name.
+# Those that this release makes, the default first; the others are refused by name.
 MADE: tuple[str, ...] = ("kubeadm", "k3s")
 # Roles that only one distribution uses.
 _ROLES = {"kubeadm": ("containerd", "kubeadm", "pod_network"), "k3s": ("k3s",)}

@@ -77,23 +77,25 @@ def test_a_scan_lists_what_it_found_and_the_command_that_goes_on(
     assert not Path("inventory").exists()
 
 
-def test_questions_lead_to_machines_a_control_plane_and_a_name() -> None:
-    script = Script("attic", "ubuntu@192.168.1.11", "nuc1", "jetson@orin1.lan:2222", "", "", "nuc7", "orin1")
-    machines, control_plane, name = interview.ask(script, [])
-    assert [(m.name, m.user, m.address, m.port) for m in machines] == [
+def test_questions_lead_to_machines_a_control_plane_a_name_and_a_distribution() -> None:
+    script = Script(
+        "attic", "ubuntu@192.168.1.11", "nuc1", "jetson@orin1.lan:2222", "", "", "nuc7", "orin1", "rke2", "k3s"
+    )
+    answers = interview.ask(script, [])
+    assert [(m.name, m.user, m.address, m.port) for m in answers.machines] == [
         ("nuc1", "ubuntu", "192.168.1.11", 22),
         ("orin1", "jetson", "orin1.lan", 2222),
     ]
-    assert (control_plane, name) == ("orin1", "attic")
+    assert (answers.control_plane, answers.cluster_name, answers.distribution) == ("orin1", "attic", "k3s")
 
 
 def test_an_answer_that_will_not_do_is_asked_again(capsys: pytest.CaptureFixture[str]) -> None:
     script = Script(
-        "My Lab", "", "a@b@c", "ubuntu@192.168.1.11", "NUC_1", "nuc1", "me@192.168.1.12", "nuc1", "", "", ""
+        "My Lab", "", "a@b@c", "ubuntu@192.168.1.11", "NUC_1", "nuc1", "me@192.168.1.12", "nuc1", "", "", "", ""
     )
-    machines, control_plane, name = interview.ask(script, [])
-    assert [machine.name for machine in machines] == ["nuc1", "node1"]
-    assert (control_plane, name) == ("nuc1", "homelab")
+    answers = interview.ask(script, [])
+    assert [machine.name for machine in answers.machines] == ["nuc1", "node1"]
+    assert (answers.control_plane, answers.cluster_name, answers.distribution) == ("nuc1", "homelab", "kubeadm")
     said = capsys.readouterr().err
     for bad in ("My Lab will not do", "'a@b@c' is no address", "NUC_1 will not do", "there is a nuc1 already"):
         assert bad in said
@@ -101,6 +103,8 @@ def test_an_answer_that_will_not_do_is_asked_again(capsys: pytest.CaptureFixture
 
 def test_what_a_scan_found_is_offered_one_by_one() -> None:
     found = [SshServer(IPv4Address(f"192.168.1.{number}"), "SSH-2.0-x") for number in (1, 11)]
-    machines, control_plane, _ = interview.ask(Script("-", "ubuntu", "nuc1", ""), found, cluster_name="attic")
-    assert [(m.name, m.user, m.address) for m in machines] == [("nuc1", "ubuntu", "192.168.1.11")]
-    assert control_plane == ""
+    script = Script("-", "ubuntu", "nuc1", "")
+    answers = interview.ask(script, found, cluster_name="attic", distribution="k3s")
+    assert [(m.name, m.user, m.address) for m in answers.machines] == [("nuc1", "ubuntu", "192.168.1.11")]
+    assert answers.control_plane == ""
+    assert not [question for question in script.questions if "Kubernetes by" in question]
