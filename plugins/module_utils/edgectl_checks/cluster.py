@@ -196,6 +196,22 @@ def k3s_is_as_the_inventory_says(host: HostState) -> list[Finding]:
     return findings
 
 
+@check(layer="cluster", id="C-K3S-NEW-SERVER", nodes_only=True)
+def no_new_server_beside_one_that_was_found(host: HostState) -> Optional[Finding]:
+    """Its datastore may be SQLite, and its agents may join with the server's own token: role k3s changes neither."""
+    if not wants_k3s(host) or not host.is_control_plane or host.kubernetes.role or host.kubernetes.k3s:
+        return None
+    for server in host.others:
+        found: Facts = server.kubernetes.k3s or Facts(None)
+        if server.is_control_plane and found and found.role == "control_plane":
+            return Finding(
+                what=f"{host.name} would be a new server beside {server.name}, whose k3s edgectl did not install",
+                evidence=f"{server.name}: {as_found(found)}",
+                fix=f"move {host.name} to group workers",
+            )
+    return None
+
+
 # Options that role k3s does not provide for, each with the value that is the same as none.
 UNABLE = {
     "container-runtime-endpoint": "",

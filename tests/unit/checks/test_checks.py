@@ -217,6 +217,11 @@ CASES = {
     ),
     "C-K3S-ADOPTED": (broken("kubernetes", foreign_k3s(), **ADOPTING), "warning", "data in sqlite"),
     "C-K3S-DIFFERS": (broken("kubernetes", foreign_k3s(node_name="pi"), **ADOPTING), "error", "name the host pi"),
+    "C-K3S-NEW-SERVER": (
+        broken("kubernetes", {"role": None}, beside=("kubernetes", foreign_k3s(adopted=True)), **ADOPTING),
+        "error",
+        "nuc2: server v1.35.4+k3s1, data in sqlite",
+    ),
     "C-K3S-TEMPLATE": (
         broken("kubernetes.k3s_templates", [{"path": TEMPLATE, "base": False}], **OF_K3S),
         "warning",
@@ -243,6 +248,8 @@ def break_host(states, options, path, value, more):
         set_at(states[HOST], more["unset"], None)
     if "also" in more:
         set_at(states[HOST], *more["also"])
+    if "beside" in more:
+        set_at(states["nuc2"], *more["beside"])
     if "left_out" in more:
         del states[more["left_out"]]
     if "alone" in more:
@@ -752,6 +759,21 @@ def test_a_server_that_the_inventory_takes_for_an_agent_is_named(states, options
     options[HOST]["edgectl_state_cluster"] = {"ca_hash": "sha256:" + "3" * 64}
     [finding] = of_k3s(states, options)
     assert (finding.id, finding.fix) == ("C-K3S-OTHER-CLUSTER", "move nuc1 to group control_plane")
+
+
+def test_a_new_agent_joins_a_server_that_was_taken_over(states, options):
+    options[HOST]["group_names"] = ["cluster", "workers"]
+    break_host(states, options, "kubernetes", {"role": None}, ADOPTING)
+    states["nuc2"]["kubernetes"] = foreign_k3s(adopted=True)
+    assert of_k3s(states, options) == []
+
+
+@pytest.mark.parametrize("adopted", [False, True])
+def test_servers_that_were_there_together_are_taken_over_together(states, options, adopted):
+    for name in (HOST, "nuc2"):
+        states[name]["kubernetes"] = foreign_k3s(adopted=adopted, node_name=name, nodes=[HOST, "nuc2"])
+        options[name].update({key.removeprefix("option_"): value for key, value in ADOPTING.items()})
+        assert "C-K3S-NEW-SERVER" not in ids(of_k3s(states, options, name))
 
 
 def test_a_template_that_takes_in_k3s_own_is_no_finding(states, options):
