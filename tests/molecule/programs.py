@@ -10,7 +10,7 @@ from pathlib import Path
 from edgectl.lab import gobuild, toolchain
 from edgectl.lab.machine import architecture, run
 from edgectl.lab.manifest import Artifact
-from edgectl.lab.parts import Part, build_log
+from edgectl.lab.parts import Part
 from edgectl.lab.progress import Progress, Silent
 
 SOURCE = Path(__file__).parent / "programs"
@@ -22,14 +22,14 @@ MODULES = {
 TAGS = "no_btrfs,no_devmapper,no_tracing,no_zfs"
 
 
-def fill(wanted: Path, progress: Progress) -> list[Artifact]:
+def fill(wanted: Path, log: Path, progress: Progress) -> list[Artifact]:
     """Build all programs into a directory."""
     go = toolchain.find_or_fetch(architecture(), progress)
     made = []
     for name, (module, programs) in MODULES.items():
         version = gobuild.module_version(SOURCE / name, module)
         packages = [f"{module}/cmd/{program}" for program in programs]
-        with build_log().open("a") as output:
+        with log.open("a") as output:
             run(
                 [go, "build", "-trimpath", f"-tags={TAGS}", "-ldflags", "-s -w", "-o", f"{wanted}/", *packages],
                 cwd=SOURCE / name,

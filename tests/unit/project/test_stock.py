@@ -202,16 +202,17 @@ def test_the_listing_sees_each_kind_of_change(stock: ModuleType, tmp_path: Path)
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda path: path.name)
 def test_every_scenario_takes_stock_and_compares_it(scenario: Path) -> None:
-    def states(file: str) -> list[str | None]:
-        plays = yaml.safe_load((scenario / file).read_text())
-        return [
-            play.get("vars", {}).get("stock_state")
-            if play.get("ansible.builtin.import_playbook") == "../playbooks/stock.yml"
-            else None
-            for play in plays
-        ]
+    def states(file: Path) -> list[str | None]:
+        found: list[str | None] = []
+        for play in yaml.safe_load(file.read_text()):
+            imported = play.get("ansible.builtin.import_playbook", "")
+            if imported == "../playbooks/stock.yml":
+                found.append(play["vars"]["stock_state"])
+            else:
+                found += states(file.parent / imported) if imported else [None]
+        return found
 
-    assert "taken" in states("prepare.yml")
+    assert "taken" in states(scenario / "prepare.yml")
     # First: what verify does itself changes the host, too.
-    assert states("verify.yml")[0] == "accounted"
-    assert "same" in states("verify_absent.yml")
+    assert states(scenario / "verify.yml")[0] == "accounted"
+    assert "same" in states(scenario / "verify_absent.yml")
