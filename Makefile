@@ -81,7 +81,7 @@ bench: setup ## figures, not tests
 screens: $(VENV)/.installed ## the pictures of terminals in docs/screens, from recorded events
 	@python -m tests.screens
 
-test: ## everything but bench
+test: ## lint and all tests, but for some that take long
 	@tests/run
 
 clean: ## remove the Python environment and caches inside the checkout

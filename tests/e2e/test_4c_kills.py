@@ -16,11 +16,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from edgectl.lab import record
 from edgectl.lab.podman import podman
 from tests.e2e import machine
 from tests.e2e.cluster import EDGECTL, Cluster, edgectl, kill_with_descendants, wait_for
 
+pytestmark = pytest.mark.long
 KILLS = int(os.environ.get("EDGECTL_KILLS", "3"))
 SEED = int(os.environ.get("EDGECTL_SEED", "7"))
 NODE = "orin1"
