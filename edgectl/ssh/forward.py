@@ -36,8 +36,9 @@ class Forward:
     def hold(self) -> None:
         """Wait until the user interrupts, which is the normal end; UnreachableError when the connection breaks."""
         # `kill` ends it as Ctrl-C does, and takes the client along.
-        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        before = signal.getsignal(signal.SIGTERM)
         try:
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
             self.process.wait()
         except KeyboardInterrupt:
             return
