@@ -57,8 +57,10 @@ def ask(
         names = [machine.name for machine in machines]
         while (control_plane := dialog.answer("Which one runs the Kubernetes API?", names[0])) not in names:
             _say(f"one of {', '.join(names)}")
-    while machines and distribution not in distributions.MADE:
-        distribution = dialog.answer(f"Kubernetes by {' or '.join(distributions.MADE)}?", distributions.MADE[0])
+    if machines and not distribution:
+        question = f"Kubernetes by {' or '.join(distributions.MADE)}?"
+        while (distribution := dialog.answer(question, distributions.MADE[0])) not in distributions.MADE:
+            _say(f"one of {', '.join(distributions.MADE)}")
     return Answers(machines, control_plane, cluster_name, distribution or distributions.MADE[0])
 
 

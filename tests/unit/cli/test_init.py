@@ -91,13 +91,19 @@ def test_questions_lead_to_machines_a_control_plane_a_name_and_a_distribution() 
 
 def test_an_answer_that_will_not_do_is_asked_again(capsys: pytest.CaptureFixture[str]) -> None:
     script = Script(
-        "My Lab", "", "a@b@c", "ubuntu@192.168.1.11", "NUC_1", "nuc1", "me@192.168.1.12", "nuc1", "", "", "", ""
+        "My Lab", "", "a@b@c", "ubuntu@192.168.1.11", "NUC_1", "nuc1", "me@192.168.1.12", "nuc1", "", "", "", "K3S", ""
     )
     answers = interview.ask(script, [])
     assert [machine.name for machine in answers.machines] == ["nuc1", "node1"]
     assert (answers.control_plane, answers.cluster_name, answers.distribution) == ("nuc1", "homelab", "kubeadm")
     said = capsys.readouterr().err
-    for bad in ("My Lab will not do", "'a@b@c' is no address", "NUC_1 will not do", "there is a nuc1 already"):
+    for bad in (
+        "My Lab will not do",
+        "'a@b@c' is no address",
+        "NUC_1 will not do",
+        "a nuc1 already",
+        "one of kubeadm, k3s",
+    ):
         assert bad in said
 
 
