@@ -104,6 +104,7 @@ def own_machine_id(cluster: Cluster) -> Iterator[str]:
     cluster.ssh("nuc2", f"echo {own} > /etc/machine-id")
 
 
+@pytest.mark.long
 def test_a_new_machine_id_makes_every_role_run_there_and_restarts_nothing(
     cluster: Cluster, own_machine_id: str
 ) -> None:
@@ -118,6 +119,7 @@ def test_a_new_machine_id_makes_every_role_run_there_and_restarts_nothing(
     wait_for("the fast path", lambda: proved(cluster), 60, every=5)
 
 
+@pytest.mark.long
 def test_the_machine_id_of_another_node_is_refused_and_put_back_it_is_proved_again(
     cluster: Cluster, own_machine_id: str
 ) -> None:

@@ -26,7 +26,7 @@ def deployed(cluster: Cluster, name: str, *options: str) -> dict[str, Any]:
     [
         ("jupyterlab", (), "a kernel computed and found the simulated GPU", SIMULATED),
         ("llama-cpp", ("--set", "repository=lab-tiny"), "", SIMULATED),
-        ("wyoming-openwakeword", (), "ok_nabu", "answered"),
+        pytest.param("wyoming-openwakeword", (), "ok_nabu", "answered", marks=pytest.mark.long),
     ],
 )
 def test_a_service_answers_what_its_users_ask(
@@ -41,7 +41,7 @@ def test_a_service_answers_what_its_users_ask(
     edgectl("undeploy", name, str(cluster.inventory), "--purge", "--yes")
 
 
-@pytest.mark.parametrize("name", ["onnxruntime", "jax"])
+@pytest.mark.parametrize("name", ["onnxruntime", pytest.param("jax", marks=pytest.mark.long)])
 def test_a_job_computes(cluster: Cluster, name: str) -> None:
     told = deployed(cluster, name)
     assert told["plan"]["gpu"]

@@ -96,6 +96,7 @@ def test_a_name_added_later_gets_into_the_certificate_and_restarts_nothing(clust
     assert proved(cluster)
 
 
+@pytest.mark.long
 def test_a_run_that_ended_between_two_certificates_is_made_good_without_an_api(cluster: Cluster) -> None:
     pki = "/etc/kubernetes/pki"
     cluster.ssh("nuc1", f"cd {pki} && for part in crt key; do mv apiserver.$part apiserver.$part.former; done")
