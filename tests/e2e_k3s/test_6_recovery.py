@@ -9,19 +9,18 @@ from tests.e2e.test_4c_kills import test_runs_killed_at_random_moments_end_where
 __all__ = ["test_runs_killed_at_random_moments_end_where_an_undisturbed_one_does"]
 
 pytestmark = pytest.mark.long
+NODES = ("nuc1", "nuc2", "nuc3", "orin1")
 
 
 def test_all_nodes_rebooted_at_once_are_ready_again_by_themselves(cluster: Cluster) -> None:
-    nodes = sorted(cluster.ready())
-    before = {node: cluster.unit_starts(node, *cluster.units(node)) for node in nodes}
-    reboot(cluster, *nodes)
-    wait_for("all to be Ready", lambda: sorted(cluster.ready()) == nodes, 300)
-    after = {node: cluster.unit_starts(node, *cluster.units(node)) for node in nodes}
-    assert all(after[node] != before[node] for node in nodes)
+    before = {node: cluster.unit_starts(node, *cluster.units(node)) for node in NODES}
+    reboot(cluster, *NODES)
+    wait_for("four Ready nodes", lambda: sorted(cluster.ready()) == sorted(NODES), 300)
+    after = {node: cluster.unit_starts(node, *cluster.units(node)) for node in NODES}
+    assert all(after[node] != before[node] for node in NODES)
 
 
 def test_an_agent_that_is_down_does_not_stop_the_others(cluster: Cluster) -> None:
-    nodes = sorted(cluster.ready())
     edgectl("lab", "stop", "--name", cluster.lab, "nuc2")
     try:
         result = cluster.bootstrap(check=False)
@@ -29,4 +28,4 @@ def test_an_agent_that_is_down_does_not_stop_the_others(cluster: Cluster) -> Non
         assert "nuc2" in result.stdout
     finally:
         edgectl("lab", "start", "--name", cluster.lab, "nuc2")
-    wait_for("all to be Ready", lambda: sorted(cluster.ready()) == nodes, 180)
+    wait_for("four Ready nodes", lambda: sorted(cluster.ready()) == sorted(NODES), 180)
