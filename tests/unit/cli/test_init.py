@@ -101,7 +101,7 @@ def test_an_answer_that_will_not_do_is_asked_again(capsys: pytest.CaptureFixture
         "My Lab will not do",
         "'a@b@c' is no address",
         "NUC_1 will not do",
-        "a nuc1 already",
+        "there is a nuc1 already",
         "one of kubeadm, k3s",
     ):
         assert bad in said
