@@ -54,11 +54,28 @@ def largest_mtu(address, mtu):
     return low - low % 4
 
 
+def shown(interface, what):
+    """The fields of each line of `wg show INTERFACE WHAT`; none where the interface has gone."""
+    done = subprocess.run(["wg", "show", interface, what], capture_output=True, text=True, check=False)
+    return [line.split("\t") for line in done.stdout.splitlines()]
+
+
 def handshakes(interface):
     """{public key: age of the last handshake in seconds}, without peers that never had one."""
-    done = subprocess.run(["wg", "show", interface, "latest-handshakes"], capture_output=True, text=True, check=False)
-    pairs = (line.split("\t") for line in done.stdout.splitlines())
+    pairs = shown(interface, "latest-handshakes")
     return {key: int(time.time()) - int(stamp) for key, stamp in pairs if stamp != "0"}
+
+
+def never_met(interface, peer):
+    """What is wrong where a peer that this host calls has never shaken hands with it."""
+    name, where = peer["name"], peer["endpoint"]
+    transfer = {key: (int(received), int(sent)) for key, received, sent in shown(interface, "transfer")}
+    if peer["public_key"] not in transfer:
+        look = f"`sudo systemctl status wg-quick@{interface}`"
+        return f"{interface} here does not have it for a peer: is the tunnel up? {look}"
+    received, sent = transfer[peer["public_key"]]
+    question = f"is UDP to {where} let through, and is the tunnel up on {name}?"
+    return f"no WireGuard handshake: {question} ({sent} bytes sent, {received} received)"
 
 
 def handshake_problem(interface, peer, reaches):
@@ -68,7 +85,7 @@ def handshake_problem(interface, peer, reaches):
     if age is None and not where:
         return f"it has never called: is the tunnel up on {name}, and is UDP from there to this host let through?"
     if age is None:
-        return f"no WireGuard handshake: is UDP to {where} let through, and is the tunnel up on {name}?"
+        return never_met(interface, peer)
     if age > STALE:
         return f"the last WireGuard handshake was {age} s ago: is {name} up, and its tunnel?"
     if not reaches:

@@ -151,5 +151,19 @@ def test_of_a_journal_only_what_is_bad_is_shown_and_each_thing_once() -> None:
     ]
 
 
+def test_a_kernel_without_wireguard_is_told_only_where_nothing_takes_its_place() -> None:
+    tunnel = "wg-quick@wg0.service"
+    missing = entry("Error: Unknown device type.", unit=tunnel)
+    fallen_back = "[!] Missing WireGuard kernel module. Falling back to slow userspace implementation."
+    assert what_matters(missing) == ["wg-quick@wg0: Error: Unknown device type."]
+    assert what_matters(f"{missing}\n{entry(fallen_back, unit=tunnel)}") == []
+
+
+def test_a_tunnel_that_its_watch_restarted_is_told() -> None:
+    restarted = "wg0 does not answer: restarting wg-quick@wg0"
+    unit = "edgectl-wireguard-watch@wg0"
+    assert what_matters(entry(restarted, unit=f"{unit}.service")) == [f"{unit}: {restarted}"]
+
+
 def test_a_role_without_units_asks_no_journal() -> None:
     assert of_failures([Failure("nuc1", "Machine", "Packages", role="machine")], {}, 0.0) == {}

@@ -23,7 +23,24 @@ def test_the_reason_says_where_to_look(
     monkeypatch: pytest.MonkeyPatch, age: int | None, passing_mtu: int, words: str
 ) -> None:
     monkeypatch.setattr(verify, "handshakes", lambda _: {} if age is None else {"key": age})
+    monkeypatch.setattr(verify, "shown", lambda _interface, _what: [["key", "0", "888"]])
     monkeypatch.setattr(verify, "answers", lambda _address, size, wait=1: size + 28 <= passing_mtu)
+    assert words in verify.reason("wg0", PEER, 1420)
+
+
+@pytest.mark.parametrize(
+    ("transfer", "words"),
+    [
+        ([["other", "0", "0"], ["key", "0", "888"]], "is the tunnel up on nuc2? (888 bytes sent, 0 received)"),
+        ([["other", "92", "148"]], "wg0 here does not have it for a peer: is the tunnel up?"),
+        ([], "wg0 here does not have it for a peer: is the tunnel up?"),
+    ],
+)
+def test_who_never_met_is_told_by_what_went_to_and_fro(
+    monkeypatch: pytest.MonkeyPatch, transfer: list[list[str]], words: str
+) -> None:
+    monkeypatch.setattr(verify, "shown", lambda _interface, what: transfer if what == "transfer" else [])
+    monkeypatch.setattr(verify, "answers", lambda _address, _size, wait=1: False)
     assert words in verify.reason("wg0", PEER, 1420)
 
 
