@@ -59,3 +59,60 @@ def test_a_host_behind_the_hub_has_no_handshake_of_its_own(
     monkeypatch.setattr(verify, "handshakes", lambda _: {})
     monkeypatch.setattr(verify, "answers", lambda _address, size, wait=1: size + 28 <= passing_mtu)
     assert words in verify.reason("wg0", {**PEER, "via": "relay"}, 1420)
+
+
+class Tunnel:
+    """A pair of hosts that miss each other until one of them calls off the beat."""
+
+    def __init__(self, own_key: str) -> None:
+        self.own_key = own_key
+        self.now = 0.0
+        self.met = False
+        self.calls: list[float] = []
+
+    def shown(self, _interface: str, what: str) -> list[list[str]]:
+        stamp = "1700000000" if self.met else "0"
+        return {"public-key": [[self.own_key]], "latest-handshakes": [["key", stamp]], "transfer": [["key", "0", "9"]]}[
+            what
+        ]
+
+    def answers(self, _address: str, _size: int, wait: int = 1) -> bool:
+        self.now += wait
+        return self.met
+
+    def run(self, command: list[str], **_: object) -> None:
+        if command[0] == verify.SYNC:
+            self.calls.append(self.now)
+            self.met = True
+
+    def patch(self, monkeypatch: pytest.MonkeyPatch) -> Tunnel:
+        monkeypatch.setattr(verify, "shown", self.shown)
+        monkeypatch.setattr(verify, "answers", self.answers)
+        monkeypatch.setattr(verify.subprocess, "run", self.run)
+        monkeypatch.setattr(verify.time, "monotonic", lambda: self.now)
+        return self
+
+
+def test_of_two_hosts_that_missed_each_other_one_calls_again_between_the_beats(monkeypatch: pytest.MonkeyPatch) -> None:
+    tunnel = Tunnel(own_key="larger").patch(monkeypatch)
+    assert verify.examine("wg0", PEER, 1420, 30.0)["problem"] == ""
+    assert tunnel.calls == [verify.OFF_BEAT]
+
+
+@pytest.mark.parametrize(
+    ("own_key", "peer"),
+    [("a smaller one", PEER), ("larger", {**PEER, "endpoint": ""}), ("larger", {**PEER, "via": "h"})],
+)
+def test_the_other_of_them_waits_to_be_called(
+    monkeypatch: pytest.MonkeyPatch, own_key: str, peer: dict[str, str]
+) -> None:
+    tunnel = Tunnel(own_key).patch(monkeypatch)
+    assert verify.examine("wg0", peer, 1420, 30.0)["problem"]
+    assert tunnel.calls == []
+
+
+def test_a_peer_with_a_session_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    tunnel = Tunnel(own_key="larger").patch(monkeypatch)
+    tunnel.met = True
+    verify.call_again("wg0", PEER)
+    assert tunnel.calls == []
