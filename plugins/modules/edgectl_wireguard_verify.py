@@ -122,7 +122,7 @@ def call_again(interface, peer):
     A host that is called while it waits for an answer answers itself, and takes no answer to its own call any more
     (drivers/net/wireguard/noise.c: consume_response wants the state that consume_initiation has overwritten). Two whose
     tunnels start at the same moment miss each other so, and perhaps again with every further try, since both make it
-    5 s later (Rekey-Timeout). The longer the way between them, the likelier: over 150 ms they needed up to 32 s.
+    5 s later (Rekey-Timeout). The longer packets take, the likelier (tests/bench/test_tunnel.py).
     """
     if peer["public_key"] not in handshakes(interface):
         subprocess.run(["wg", "set", interface, "peer", peer["public_key"], "remove"], capture_output=True, check=False)
