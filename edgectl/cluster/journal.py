@@ -24,16 +24,16 @@ SHOWN = 10
 _READ = 400
 _WARNING = 4  # syslog's priority
 
-# kubelet and containerd write everything with priority info and say in the text how bad it is.
+# kubelet, containerd and the tunnel's watch write everything with priority info and say in the text how bad it is.
 _BAD = re.compile(
-    r"^[EFW]\d{4} |\blevel=(?:warning|error|fatal|panic)\b|\b(?:failed|error|panic|denied)\b", re.IGNORECASE
+    r"^[EFW]\d{4} |\blevel=(?:warning|error|fatal|panic)\b|\b(?:failed|error|panic|denied)\b"
+    r"| does not answer: restarting ",
+    re.IGNORECASE,
 )
 _HARMLESS = re.compile(r"^I\d{4} |\blevel=(?:info|debug)\b")
 # wg-quick tries the kernel's WireGuard first. What `ip` says then is no failure where wireguard-go is taken instead.
 _NO_MODULE = ("Error: Unknown device type.", "RTNETLINK answers: Operation not supported")
 _TAKEN_INSTEAD = "Falling back to slow userspace implementation"
-# What edgectl's own units say with priority info.
-_TOLD = re.compile(r" does not answer: restarting ")
 # What differs between two lines that say the same: klog's head, and times.
 _HEAD = re.compile(r'^[A-Z]\d{4} [\d:.]+ +\d+ |\btime="[^"]*" ')
 
@@ -76,7 +76,7 @@ def what_matters(journal: str) -> list[str]:
         if _TAKEN_INSTEAD in text:
             for answer in _NO_MODULE:
                 said.pop(answer, None)
-        if _HARMLESS.search(text) or not (priority <= _WARNING or _BAD.search(text) or _TOLD.search(text)):
+        if _HARMLESS.search(text) or not (priority <= _WARNING or _BAD.search(text)):
             continue
         same = _HEAD.sub("", text)
         said.pop(same, None)

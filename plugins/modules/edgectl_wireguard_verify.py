@@ -111,27 +111,29 @@ def reason(interface, peer, mtu):
 
 
 def calls_again(interface, peer):
-    """Whether it is for this host, and not for the peer, to call again where neither has got through."""
-    own = [key for key, *_ in shown(interface, "public-key")]
-    return bool(own and peer.get("endpoint") and not peer.get("via") and own[0] > peer["public_key"])
+    """Whether the two have never met, and it is for this host, not for the peer, to call again."""
+    if peer.get("via") or not peer.get("endpoint") or peer["public_key"] in handshakes(interface):
+        return False
+    own = shown(interface, "public-key")
+    return bool(own) and own[0][0] > peer["public_key"]
 
 
 def call_again(interface, peer):
-    """Have WireGuard call a peer that has never answered now, off its beat.
+    """Have one of two hosts that have never met call the other now, off their beat.
 
     A host that is called while it waits for an answer answers itself, and takes no answer to its own call any more
     (drivers/net/wireguard/noise.c: consume_response wants the state that consume_initiation has overwritten). Two whose
     tunnels start at the same moment miss each other so, and perhaps again with every further try, since both make it
     5 s later (Rekey-Timeout). The longer packets take, the likelier (tests/bench/test_tunnel.py).
     """
-    if peer["public_key"] not in handshakes(interface):
+    if calls_again(interface, peer):
         subprocess.run(["wg", "set", interface, "peer", peer["public_key"], "remove"], capture_output=True, check=False)
         subprocess.run([SYNC, interface], capture_output=True, check=False)
 
 
 def examine(interface, peer, mtu, deadline):
     """A peer's row of the result; `problem` is empty when a packet of full size came back before the deadline."""
-    call_at = time.monotonic() + OFF_BEAT if calls_again(interface, peer) else math.inf
+    call_at = time.monotonic() + OFF_BEAT
     while True:
         if answers(peer["address"], mtu - IP_AND_ICMP_HEADERS):
             problem = ""
@@ -154,7 +156,6 @@ def main():
             "required": {"type": "list", "elements": "str", "required": True},
             "timeout": {"type": "int", "default": 20},
         },
-        supports_check_mode=True,
     )
     interface, peers, required = (module.params[name] for name in ("interface", "peers", "required"))
     mtu_file = Path("/sys/class/net", interface, "mtu")
